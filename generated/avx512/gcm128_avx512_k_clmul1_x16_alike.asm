@@ -1757,489 +1757,499 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 .text:
     mov         r11, r12
     vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 928]              ; k_10
-    vpshufb     zmm15, zmm0, zmm1                   ; counter block
+    vbroadcasti64x2 zmm16, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm17, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm18, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm19, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm20, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm21, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm22, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm24, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm25, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm26, [rdi + 928]              ; k_10
+    vpshufb     zmm5, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_one]  ; the next counters
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm16, r12
+    vmovq       xmm6, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm17, r8
-    vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
     cmp         r11, 0x41
     jae         .alone_more
     cmp         r11, 0x11
     jae         .alone_from_17
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x01
     jae         .alone_from_1
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm15, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm15, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  xmm15, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpxorq      zmm0, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm4, [rdi + 784]                   ; AES: k_1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
+    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 2
+    vmovdqu64   xmm4, [rdi + 816]                   ; AES: k_3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 3
+    vmovdqu64   xmm4, [rdi + 832]                   ; AES: k_4
+    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
+    vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
+    vpclmulqdq  xmm4, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vmovdqu64   xmm6, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 6
+    vpternlogq  xmm7, xmm5, xmm4, 0x96              ; S: HI += it
+    vmovdqu64   xmm4, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 7
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpxorq      xmm5, xmm15, xmm4                   ; S: LO += it
-    vaesenclast zmm4, zmm0, zmm14                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm0, xmm6, xmm0                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vmovdqu64   xmm5, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 8
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 9
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm0, xmm0, xmm26                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
     cmp         r11, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x08
-    jae         short .alone_in_1_longest
+    jae         .alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm17, [r9]                         ; the first bytes
-    vmovd       xmm18, [r9 + r11 - 4]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rcx + 20]            ; in their places
-    vporq       xmm17, xmm17, xmm18                 ; zero-padded
+    vmovd       xmm7, [r9]                          ; the first bytes
+    vmovd       xmm8, [r9 + r11 - 4]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm17, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, r11
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm18, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x01
-    vporq       xmm17, xmm17, xmm18
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm7, xmm7, xmm8
     movzx       edx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm18, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x02
-    vporq       xmm17, xmm17, xmm18
-    vpandq      xmm17, xmm17, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm7, xmm7, xmm8
+    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm17, [r9]                         ; the first bytes
-    vmovq       xmm18, [r9 + r11 - 8]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rcx + 24]            ; in their places
-    vporq       xmm17, xmm17, xmm18                 ; zero-padded
+    vmovq       xmm7, [r9]                          ; the first bytes
+    vmovq       xmm8, [r9 + r11 - 8]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
 .alone_in_1_done:
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm15, xmm3, [rsi + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpternlogq  xmm18, xmm4, xmm15, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm14, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     cmp         r11, 0x08
     jae         .alone_out_1_longest
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rbp], xmm8                         ; the first bytes
-    vpshufb     xmm3, xmm8, [rcx + r11 + 12]        ; the last bytes
-    vmovd       [rbp + r11 - 4], xmm3               ; the last bytes
+    vmovd       [rbp], xmm9                         ; the first bytes
+    vpshufb     xmm0, xmm9, [rcx + r11 + 12]        ; the last bytes
+    vmovd       [rbp + r11 - 4], xmm0               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rbp], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [rbp], xmm9, 0x00              ; the first bytes
     mov         rdx, r11
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm8, [rcx + rdx + 16]
-    vpextrb     byte [rbp + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm8, [rcx + r11 + 15]        ; the last bytes
-    vpextrb     byte [rbp + r11 - 1], xmm3, 0x00    ; the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm0, xmm9, [rcx + rdx + 16]
+    vpextrb     byte [rbp + rdx], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm9, [rcx + r11 + 15]        ; the last bytes
+    vpextrb     byte [rbp + r11 - 1], xmm0, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rbp], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm8, [rcx + r11 + 8]         ; the last bytes
-    vpextrq     [rbp + r11 - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rbp], xmm9, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm9, [rcx + r11 + 8]         ; the last bytes
+    vpextrq     [rbp + r11 - 8], xmm0, 0x00         ; the last bytes
 .alone_out_1_done:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm15, xmm3, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpternlogq  xmm18, xmm4, xmm15, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm14, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rel gcm128_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm9                         ; written
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x31
     jae         .alone_from_49
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
-    vmovdqu64   xmm18, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm15, xmm3, [rsi + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpternlogq  xmm18, xmm4, xmm15, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm14, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm9                         ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm8, 0x01
-    vpxorq      xmm3, xmm3, xmm8                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + r11 - 16]        ; at the end
-    vpshufb     xmm4, xmm8, [rcx + r11 + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vextracti64x2 xmm0, zmm9, 0x01
+    vpxorq      xmm0, xmm0, xmm9                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rcx + r11 - 16]        ; at the end
+    vpshufb     xmm4, xmm9, [rcx + r11 + 160]       ; in front
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm17, [r9]                         ; whole blocks
-    vmovdqu64   xmm18, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm15, xmm3, [rsi + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpternlogq  xmm18, xmm4, xmm15, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm14, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], ymm8                         ; written
-    vextracti64x2 xmm3, zmm8, 0x01
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], ymm9                         ; written
+    vextracti64x2 xmm0, zmm9, 0x01
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm9, 0x02
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + r11 - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r11 + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rcx + r11 + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_49:
     cmp         r11, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm17, [r9]                         ; whole blocks
-    vinserti64x2 zmm17, zmm17, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm18, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm15, xmm3, [rsi + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpternlogq  xmm18, xmm4, xmm15, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm14, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm8, 0x02
-    vmovdqu64   [rbp], ymm8                         ; written
-    vmovdqu64   [rbp + 32], xmm3                    ; written
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
+    vextracti64x2 xmm0, zmm9, 0x02
+    vmovdqu64   [rbp], ymm9                         ; written
+    vmovdqu64   [rbp + 32], xmm0                    ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm9, 0x03
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + r11 - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r11 + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rcx + r11 + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm17, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm15, xmm3, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpternlogq  xmm18, xmm4, xmm15, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm14, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm7, zmm3, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], zmm4                         ; written
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], zmm0                         ; written
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, r11
@@ -2251,40 +2261,39 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm17, [r8]                         ; whole blocks
-    vinserti64x2 zmm17, zmm17, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm17, [r8]                         ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm17, [r8]                         ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm17, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -2292,342 +2301,343 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .alone_over_3
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .alone_over_2
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm20, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vaesenc     zmm15, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [r10 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpternlogq  xmm20, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm15, zmm7                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm15, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm7, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm15, xmm6, xmm7, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm20, xmm6                   ; S: LO += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm6, zmm14, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm0, xmm15, xmm3                   ; S: HI += it
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    jmp         .alone_written
-.alone_over_2:
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm21, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm20, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vaesenc     zmm15, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm3, [r10 + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
-    vaesenc     zmm15, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  xmm21, xmm20, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm15, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
     vpclmulqdq  xmm8, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpternlogq  xmm15, xmm7, xmm8, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm21, xmm7                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm8, zmm5, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm10, xmm6                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm6, zmm26, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
+    jmp         .alone_written
+.alone_over_2:
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpternlogq  xmm11, xmm10, xmm9, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm6, zmm8, zmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm9, zmm5, zmm25                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm11, xmm8                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm7, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm8, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm7, zmm14, zmm17                  ; AES: k_Nr + text
+    vpxorq      zmm7, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
     vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm0, xmm15, xmm3                   ; S: HI += it
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm6, zmm6, zmm1                    ; C
     vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm22, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm21, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm11, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vaesenc     zmm15, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm3, [r10 + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
-    vaesenc     zmm15, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm20, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm21, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
-    vaesenc     zmm15, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm8, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vpternlogq  xmm18, xmm8, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm9, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vaesenc     zmm10, zmm0, zmm13                  ; AES: round 9
-    vaesenclast zmm0, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm22, xmm8                   ; S: LO += it
-    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm0, zmm14, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm9, zmm0                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm16                  ; AES: round 1
+    vpclmulqdq  xmm10, xmm3, [r10 + 368], 0x00      ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  xmm12, xmm11, xmm10, 0x96           ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm3, [r10 + 368], 0x10      ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vpternlogq  xmm11, xmm6, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm6, zmm9, zmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm10, zmm5, zmm25                  ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm12, xmm9                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm0, zmm14, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm6, zmm6, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm0, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vpxorq      zmm8, zmm14, zmm17                  ; AES: k_Nr + text
-    vpxorq      xmm0, xmm18, xmm3                   ; S: HI += it
-    vaesenclast zmm11, zmm10, zmm8                  ; AES: last round: the other text
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpxorq      zmm9, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm9, zmm26, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      zmm7, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
+    vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
+    vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm7, zmm8, zmm1                    ; C
+    vpclmulqdq  zmm8, zmm7, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm7, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm7, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm9, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm6, zmm1                    ; C
     vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm9, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
     vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm8, zmm6, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 576], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 576], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 576], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm11, 0x02
+    vextracti64x2 xmm0, zmm11, 0x02
     vmovdqu64   [rdx], ymm11                        ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm11, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
     vmovdqu64   [rdx], ymm11                        ; written
-    vextracti64x2 xmm3, zmm11, 0x01
+    vextracti64x2 xmm0, zmm11, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm11, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
     vmovdqu64   [rdx], xmm11                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm11, 0x01
-    vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
+    vextracti64x2 xmm0, zmm11, 0x01
+    vpxorq      xmm0, xmm0, xmm11                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm3, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm4, xmm11, xmm3                   ; what the end differs by
+    vpxorq      xmm4, xmm11, xmm0                   ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
     vmovdqu64   [rdx], zmm11                        ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm2, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm0, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
@@ -2635,195 +2645,194 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm19, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm21, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm0, zmm19                  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm23, xmm3, [rdi + 688], 0x00      ; A0·K0
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm17                   ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm25, xmm3, [rdi + 304], 0x01      ; A1·B0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpxorq      xmm23, xmm23, xmm25                 ; LO += it
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpclmulqdq  xmm26, xmm3, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vmovdqu64   zmm9, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
+    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm11, zmm0, zmm8                   ; AES: 4 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, zmm9                   ; AES: 8 blocks ahead
+    vpclmulqdq  xmm13, xmm3, [rdi + 688], 0x00      ; A0·K0
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm14, zmm0, zmm6                   ; AES: 12 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm15, xmm3, [rdi + 304], 0x01      ; A1·B0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm16                   ; AES: round 1
+    vpxorq      xmm13, xmm13, xmm15                 ; LO += it
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vpclmulqdq  xmm23, xmm3, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm18                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 4
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vpshufd     xmm25, xmm23, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vpternlogq  xmm26, xmm3, xmm25, 0x96            ; + HI
-    vaesenc     zmm3, zmm21, zmm12                  ; AES: round 8
-    vaesenc     zmm21, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm22, zmm24, zmm12                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vpclmulqdq  xmm23, xmm23, xmm2, 0x10            ; LO0·Q'
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vaesenclast zmm15, zmm15, zmm14                 ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm15                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm15, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm24, zmm20, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm24                        ; AES: written
-    vpxorq      zmm15, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      xmm20, xmm23, xmm26                 ; RES = fold(LO) + HI
-    vaesenclast zmm15, zmm3, zmm15                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
-    vpxorq      zmm3, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm21, zmm21, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
-    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm22, zmm3                   ; AES: last round: the other text
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vpshufd     xmm15, xmm13, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 7
+    vpternlogq  xmm23, xmm3, xmm15, 0x96            ; + HI
+    vaesenc     zmm3, zmm10, zmm24                  ; AES: round 8
+    vaesenc     zmm10, zmm11, zmm24                 ; AES: round 8
+    vaesenc     zmm11, zmm12, zmm24                 ; AES: round 8
+    vaesenc     zmm12, zmm14, zmm24                 ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vpclmulqdq  xmm13, xmm13, xmm2, 0x10            ; LO0·Q'
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 9
+    vaesenclast xmm5, xmm5, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm26, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpxorq      xmm13, xmm13, xmm23                 ; RES = fold(LO) + HI
+    vpxorq      zmm3, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm10                   ; AES: written
+    vpxorq      zmm3, zmm26, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm11                  ; AES: written
+    vpxorq      zmm3, zmm26, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
     cmp         r11, 257
     jb          .rest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm1                  ; C3·H^2: C
-    vpaddd      zmm23, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm1                  ; C3·H^2: C
+    vpaddd      zmm14, zmm0, zmm8                   ; AES: 4 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpaddd      zmm25, zmm0, zmm19                  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm29, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpaddd      zmm26, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm17                   ; AES: the next counters
+    vpaddd      zmm15, zmm0, zmm9                   ; AES: 8 blocks ahead
+    vpclmulqdq  zmm29, zmm11, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
+    vpaddd      zmm23, zmm0, zmm6                   ; AES: 12 blocks ahead
+    vpclmulqdq  zmm27, zmm11, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
     vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm11, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm11, zmm11, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
     vpclmulqdq  zmm27, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vpternlogq  zmm28, zmm21, zmm27, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 2
-    vpshufb     zmm15, zmm15, zmm1                  ; C2·H^3: C
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm15, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpternlogq  zmm29, zmm25, zmm27, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm25, zmm26, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 1
+    vpternlogq  zmm28, zmm11, zmm27, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm11, zmm12, zmm17                 ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm1                  ; C2·H^3: C
+    vaesenc     zmm12, zmm14, zmm17                 ; AES: round 2
+    vaesenc     zmm14, zmm15, zmm17                 ; AES: round 2
+    vpclmulqdq  zmm15, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm27, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 3
+    vpternlogq  zmm29, zmm15, zmm27, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm15, zmm23, zmm18                 ; AES: round 3
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm15, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vpternlogq  zmm28, zmm3, zmm26, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm21, zmm9                   ; AES: round 5
-    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 5
-    vpshufb     zmm22, zmm24, zmm1                  ; C1·H^4: C
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vpxorq      zmm20, zmm22, zmm20                 ; C1·H^4: A = X + C
-    vaesenc     zmm22, zmm25, zmm9                  ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm24, zmm15, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm25, zmm20, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpternlogq  zmm29, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm15, zmm15, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm24, zmm20, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
-    vpternlogq  zmm28, zmm15, zmm24, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm15, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm23, zmm20, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vpxorq      zmm23, zmm29, zmm23                 ; C1·H^4: LO += it
-    vaesenc     zmm25, zmm15, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm15, zmm20, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm20, zmm22, zmm13                 ; AES: round 9
-    vpxorq      zmm22, zmm14, [r9]                  ; AES: k_Nr + text
-    vpshufd     zmm26, zmm23, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm24, zmm3, zmm22                  ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm24                        ; AES: written
-    vpternlogq  zmm28, zmm15, zmm26, 0x96           ; reduce: + HI
-    vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm15, zmm21, zmm3                  ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm23, zmm2, 0x10             ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm23, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 4
+    vpternlogq  zmm28, zmm3, zmm23, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm11, zmm20                  ; AES: round 5
+    vaesenc     zmm11, zmm12, zmm20                 ; AES: round 5
+    vpshufb     zmm5, zmm5, zmm1                    ; C1·H^4: C
+    vaesenc     zmm12, zmm14, zmm20                 ; AES: round 5
+    vpxorq      zmm5, zmm5, zmm13                   ; C1·H^4: A = X + C
+    vaesenc     zmm13, zmm15, zmm20                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm15, zmm5, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpternlogq  zmm29, zmm14, zmm15, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
+    vpclmulqdq  zmm14, zmm5, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
+    vpternlogq  zmm28, zmm10, zmm14, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm10, zmm12, zmm24                 ; AES: round 8
+    vaesenc     zmm12, zmm13, zmm24                 ; AES: round 8
+    vpclmulqdq  zmm13, zmm5, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
+    vpxorq      zmm13, zmm29, zmm13                 ; C1·H^4: LO += it
+    vaesenc     zmm14, zmm10, zmm25                 ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdi + 64], 0x11       ; C1·H^4: A1·B1
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
+    vpxorq      zmm5, zmm26, [r9]                   ; AES: k_Nr + text
+    vpshufd     zmm15, zmm13, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm5, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpternlogq  zmm28, zmm10, zmm15, 0x96           ; reduce: + HI
+    vpxorq      zmm3, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm10, zmm11, zmm3                  ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm13, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm10                   ; AES: written
     vpxorq      zmm3, zmm3, zmm28                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm21, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm21, zmm25, zmm21                 ; AES: last round: the other text
-    vextracti64x4 ymm22, zmm3, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
-    vpxorq      zmm23, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vpxorq      ymm22, ymm3, ymm22                  ; reduce: add up the lanes
-    vaesenclast zmm3, zmm20, zmm23                  ; AES: last round: the other text
+    vpxorq      zmm11, zmm26, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm11, zmm14, zmm11                 ; AES: last round: the other text
+    vextracti64x4 ymm13, zmm3, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 128], zmm11                  ; AES: written
+    vpxorq      zmm14, zmm26, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      ymm13, ymm3, ymm13                  ; reduce: add up the lanes
+    vaesenclast zmm3, zmm12, zmm14                  ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vextracti64x2 xmm20, ymm22, 0x01                ; reduce: upper lanes
-    vpxorq      xmm20, xmm22, xmm20                 ; reduce: add up the lanes
+    vextracti64x2 xmm12, ymm13, 0x01                ; reduce: upper lanes
+    vpxorq      xmm13, xmm13, xmm12                 ; reduce: add up the lanes
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
@@ -2832,10 +2841,10 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm17, r12
+    vmovq       xmm7, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm22, r8
-    vpunpcklqdq xmm17, xmm17, xmm22                 ; bits of both lengths, bytes reversed
+    vmovq       xmm12, r8
+    vpunpcklqdq xmm7, xmm7, xmm12                   ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -2849,71 +2858,72 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm22, [r8]                         ; whole blocks
-    vinserti64x2 zmm22, zmm22, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm23, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm23, xmm23, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm22, zmm22, xmm23, 0x03          ; with them
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm12, [r8]                         ; whole blocks
+    vinserti64x2 zmm12, zmm12, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm14, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm14, xmm14, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm12, zmm12, xmm14, 0x03          ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm22, [r8]                         ; whole blocks
-    vmovdqu64   xmm23, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm23, xmm23, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm22, zmm22, xmm23, 0x02          ; with them
+    vmovdqu64   ymm12, [r8]                         ; whole blocks
+    vmovdqu64   xmm14, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm14, xmm14, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm12, zmm12, xmm14, 0x02          ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm22, [r8]                         ; whole blocks
-    vmovdqu64   xmm23, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm23, xmm23, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm22, ymm22, xmm23, 0x01          ; with them
+    vmovdqu64   xmm12, [r8]                         ; whole blocks
+    vmovdqu64   xmm14, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm14, xmm14, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm12, ymm12, xmm14, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm22, [r8]                         ; whole blocks
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm12, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm22, [r8]                         ; the first bytes
-    vmovq       xmm23, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm23, xmm23, [rdx + 24]            ; in their places
-    vporq       xmm22, xmm22, xmm23                 ; zero-padded
-    jmp         .rest_in_done
+    vmovq       xmm12, [r8]                         ; the first bytes
+    vmovq       xmm14, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm14, xmm14, [rdx + 24]            ; in their places
+    vporq       xmm12, xmm12, xmm14                 ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         short .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm22, [r8]                         ; the first bytes
-    vmovd       xmm23, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm23, xmm23, [rdx + 20]            ; in their places
-    vporq       xmm22, xmm22, xmm23                 ; zero-padded
+    vmovd       xmm12, [r8]                         ; the first bytes
+    vmovd       xmm14, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm14, xmm14, [rdx + 20]            ; in their places
+    vporq       xmm12, xmm12, xmm14                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm22, r10
+    vmovq       xmm12, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm23, r10
+    vmovq       xmm14, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm23, xmm23, 0x01
-    vporq       xmm22, xmm22, xmm23
+    vpslldq     xmm14, xmm14, 0x01
+    vporq       xmm12, xmm12, xmm14
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm23, r8
+    vmovq       xmm14, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm23, xmm23, 0x02
-    vporq       xmm22, xmm22, xmm23
-    vpandq      xmm22, xmm22, [rdx + 112]           ; zero-padded
+    vpslldq     xmm14, xmm14, 0x02
+    vporq       xmm12, xmm12, xmm14
+    vpandq      xmm12, xmm12, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm22, [r8]                         ; whole blocks
+    vmovdqu64   zmm12, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -2921,490 +2931,488 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0x81
     jae         .rest_over_2
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vpshufb     zmm16, zmm21, zmm1                  ; C3·H^2: C
+    vpshufb     zmm6, zmm11, zmm1                   ; C3·H^2: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpclmulqdq  zmm19, zmm16, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpclmulqdq  zmm9, zmm6, [rdi + 576], 0x00       ; C3·H^2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [rdi + 192], 0x01       ; C3·H^2: A1·B0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
     vpclmulqdq  zmm4, zmm3, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpternlogq  zmm19, zmm18, zmm4, 0x96            ; C2·H^3: LO += it
-    vpclmulqdq  zmm18, zmm16, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm16, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpshufb     zmm4, zmm15, zmm1                   ; C2·H^3: C
-    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm9, zmm8, zmm4, 0x96              ; C2·H^3: LO += it
+    vpclmulqdq  zmm11, zmm6, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm6, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpclmulqdq  zmm6, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpshufb     zmm4, zmm10, zmm1                   ; C2·H^3: C
+    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpternlogq  zmm9, zmm6, zmm8, 0x96              ; C1·H^4: LO += it
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  zmm18, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm3, zmm24, zmm1                   ; C1·H^4: C
-    vpxorq      zmm3, zmm3, zmm20                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpternlogq  zmm11, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm3, zmm5, zmm1                    ; C1·H^4: C
+    vpxorq      zmm3, zmm3, zmm13                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
     vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpternlogq  zmm9, zmm5, zmm6, 0x96              ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
     vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  zmm11, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
     vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm4, zmm19, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpxorq      zmm4, zmm9, zmm4                    ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm18, zmm3, zmm5, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm5, xmm17, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      xmm5, xmm0, xmm5                    ; lengths: LO += it
-    vpxorq      zmm6, zmm14, zmm22                  ; AES: k_Nr + text
-    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm7, xmm17, [rdi + 304], 0x11      ; lengths: A1·B1
-    vpxorq      xmm0, xmm0, xmm7                    ; lengths: HI += it
-    vaesenclast zmm11, zmm3, zmm6                   ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm18                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm20, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm7, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm7, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vpxorq      zmm6, zmm26, zmm12                  ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm7, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      xmm3, xmm3, xmm7                    ; lengths: HI += it
+    vaesenclast zmm12, zmm0, zmm6                   ; AES: last round: the other text
+    vpclmulqdq  zmm0, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm0, zmm0, zmm11                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm13, xmm0, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm13                   ; A = X + C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm16, zmm21, zmm1                  ; C3·H^2: C
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm6, zmm11, zmm1                   ; C3·H^2: C
+    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpaddd      zmm0, zmm0, zmm18                   ; AES: 4 blocks ahead
-    vpclmulqdq  zmm23, zmm16, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpaddd      zmm0, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpclmulqdq  zmm14, zmm6, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [rdi + 192], 0x01       ; C3·H^2: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm21, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpternlogq  zmm23, zmm18, zmm21, 0x96           ; C2·H^3: LO += it
+    vpclmulqdq  zmm11, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpternlogq  zmm14, zmm8, zmm11, 0x96            ; C2·H^3: LO += it
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm21, zmm16, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpclmulqdq  zmm4, zmm16, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm16, zmm19, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm18, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  zmm21, zmm4, zmm18, 0x96            ; C2·H^3: HI += it
-    vpshufb     zmm4, zmm15, zmm1                   ; C2·H^3: C
-    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm15, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm23, zmm15, zmm6, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm11, zmm6, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm4, zmm6, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm6, zmm9, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; C2·H^3: HI += it
+    vpshufb     zmm4, zmm10, zmm1                   ; C2·H^3: C
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpternlogq  zmm21, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm3, zmm24, zmm1                   ; C1·H^4: C
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpxorq      zmm3, zmm3, zmm20                   ; C1·H^4: A = X + C
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vpternlogq  zmm11, zmm3, zmm8, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm3, zmm5, zmm1                    ; C1·H^4: C
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpxorq      zmm3, zmm3, zmm13                   ; C1·H^4: A = X + C
+    vaesenc     zmm5, zmm6, zmm20                   ; AES: round 5
     vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpternlogq  zmm14, zmm6, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
     vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpternlogq  zmm21, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm5, zmm22                   ; AES: round 7
     vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm6, zmm23, zmm5                   ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      zmm6, zmm14, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
     vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm21, zmm3, zmm5, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm3, xmm17, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm17, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm7, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm7, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpclmulqdq  xmm5, xmm7, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
     vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
-    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm3, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm17, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm0, xmm8                    ; lengths: HI += it
-    vpclmulqdq  zmm4, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm4, zmm21                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm14, zmm22                  ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm7, zmm6                   ; AES: last round: the other text
-    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm6, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm20, xmm4, xmm6                   ; reduce: add up the lanes
-    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpclmulqdq  xmm3, xmm7, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm8, zmm26, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm3, xmm7                    ; lengths: HI += it
+    vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm6, zmm6, zmm11                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm26, zmm12                  ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      ymm0, ymm6, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm6, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm13, xmm0, xmm6                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm13                   ; A = X + C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
+    jmp         .rest_written
+.rest_over_2:
+    cmp         r11, 0xc1
+    jae         .rest_over_3
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm1                  ; C3·H^2: C
+    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm15, zmm11, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm0, zmm0, zmm9                    ; AES: 8 blocks ahead
+    vpclmulqdq  zmm9, zmm11, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm14, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
+    vpternlogq  zmm15, zmm9, zmm14, 0x96            ; C2·H^3: LO += it
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm11, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm11, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vpternlogq  zmm14, zmm4, zmm9, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpshufb     zmm4, zmm10, zmm1                   ; C2·H^3: C
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  zmm15, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpternlogq  zmm14, zmm3, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm6, zmm19                   ; AES: round 4
+    vpshufb     zmm5, zmm5, zmm1                    ; C1·H^4: C
+    vaesenc     zmm6, zmm8, zmm19                   ; AES: round 4
+    vpxorq      zmm5, zmm5, zmm13                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
+    vpternlogq  zmm15, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpternlogq  zmm14, zmm4, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
+    vpxorq      zmm4, zmm15, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vpshufd     zmm8, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vpternlogq  zmm14, zmm5, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm7, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpclmulqdq  xmm8, xmm7, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 9
+    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpclmulqdq  xmm8, xmm7, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm9, zmm26, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm9, zmm3, zmm9                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm7                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm7, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm14                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm7, zmm4, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      ymm4, ymm4, ymm7                    ; reduce: add up the lanes
+    vpxorq      zmm7, zmm26, zmm12                  ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm13, xmm4, xmm8                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm6, zmm1                    ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 448], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm7, zmm4, [r10 + 448], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm8, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm9, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm13                   ; A = X + C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
-.rest_over_2:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0xc1
-    jae         .rest_over_3
-    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm1                  ; C3·H^2: C
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 4 blocks ahead
+.rest_over_3:
+    vpshufb     zmm14, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm1                  ; C3·H^2: C
+    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm0, zmm0, zmm19                   ; AES: 8 blocks ahead
-    vpclmulqdq  zmm19, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm23, zmm11, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm9, zmm0, zmm9                    ; AES: 8 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm15, zmm11, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: 12 blocks ahead
+    vpclmulqdq  zmm6, zmm3, [rdi + 640], 0x00       ; C4·H^1: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm23, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
-    vpternlogq  zmm25, zmm19, zmm23, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpternlogq  zmm23, zmm15, zmm6, 0x96            ; C2·H^3: LO += it
+    vpxorq      zmm6, zmm8, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm15, zmm11, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm8, zmm9, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm9, zmm11, [rdi + 192], 0x11      ; C3·H^2: A1·B1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm21, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm19, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vpternlogq  zmm23, zmm4, zmm19, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpshufb     zmm4, zmm15, zmm1                   ; C2·H^3: C
-    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm15, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm18, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm25, zmm15, zmm18, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm14, zmm16                  ; AES: round 1
+    vpclmulqdq  zmm11, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpternlogq  zmm15, zmm9, zmm11, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpshufb     zmm9, zmm10, zmm1                   ; C2·H^3: C
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  zmm23, zmm10, zmm11, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 3
-    vpclmulqdq  zmm15, zmm4, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  zmm23, zmm3, zmm15, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm5, zmm8                    ; AES: round 4
-    vpshufb     zmm5, zmm24, zmm1                   ; C1·H^4: C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpxorq      zmm5, zmm5, zmm20                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpternlogq  zmm25, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpternlogq  zmm23, zmm4, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpxorq      zmm4, zmm25, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpshufd     zmm7, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpternlogq  zmm23, zmm5, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm17, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm7, xmm17, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vaesenc     zmm7, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm8, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm17, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm0, xmm9                    ; lengths: HI += it
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpclmulqdq  zmm4, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm8, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm4, zmm4, zmm23                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpternlogq  zmm15, zmm3, zmm10, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm4, zmm19                   ; AES: round 4
+    vpshufb     zmm4, zmm5, zmm1                    ; C1·H^4: C
+    vaesenc     zmm5, zmm6, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm8, zmm19                   ; AES: round 4
+    vpxorq      zmm4, zmm4, zmm13                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
+    vpternlogq  zmm23, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vpternlogq  zmm15, zmm8, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vpxorq      zmm8, zmm23, zmm8                   ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vpternlogq  zmm15, zmm4, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm4, zmm6, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm7, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpclmulqdq  xmm9, xmm7, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm10, zmm5, zmm25                  ; AES: round 9
+    vpxorq      xmm5, xmm6, xmm9                    ; lengths: LO += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpclmulqdq  xmm6, xmm7, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm9, zmm26, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm9, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vpxorq      xmm3, xmm6, xmm7                    ; lengths: HI += it
+    vpxorq      zmm6, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm6, zmm10, zmm6                   ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, zmm15                   ; reduce: RES = fold(LO) + HI
     vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
-    vpxorq      zmm8, zmm14, zmm22                  ; AES: k_Nr + text
-    vextracti64x2 xmm9, ymm4, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm7, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm20, xmm4, xmm9                   ; reduce: add up the lanes
-    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm8, zmm26, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm7, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpxorq      ymm7, ymm7, ymm10                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      zmm8, zmm26, zmm12                  ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm7, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm12, zmm0, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm13, xmm7, xmm10                  ; reduce: add up the lanes
+    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm6, zmm6, zmm1                    ; C
     vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
     vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm6, 0x96              ; C2: HI += it
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C2: HI += it
     vpshufb     zmm4, zmm4, zmm1                    ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 576], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm9, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm13                   ; A = X + C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    jmp         .rest_written
-.rest_over_3:
-    vpshufb     zmm23, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm1                  ; C3·H^2: C
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm19, zmm0, zmm19                  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpaddd      zmm0, zmm0, zmm16                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm16, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpternlogq  zmm26, zmm25, zmm16, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm16, zmm18, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm18, zmm19, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm19, zmm21, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vpternlogq  zmm25, zmm19, zmm21, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpshufb     zmm5, zmm15, zmm1                   ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm15, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm26, zmm15, zmm19, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 3
-    vaesenc     zmm15, zmm18, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm16, zmm5, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  zmm25, zmm3, zmm16, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm4, zmm8                    ; AES: round 4
-    vpshufb     zmm4, zmm24, zmm1                   ; C1·H^4: C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm20                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm15, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpternlogq  zmm26, zmm8, zmm15, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpternlogq  zmm25, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpxorq      zmm8, zmm26, zmm5                   ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm7, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpshufd     zmm7, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpternlogq  zmm25, zmm4, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm4, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm17, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm7, xmm17, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm9, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm10, xmm17, [rdi + 304], 0x11     ; lengths: A1·B1
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      xmm0, xmm0, xmm10                   ; lengths: HI += it
-    vpxorq      zmm9, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm8, zmm8, zmm25                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm9, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x4 ymm10, zmm8, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
-    vpxorq      ymm8, ymm8, ymm10                   ; reduce: add up the lanes
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      zmm9, zmm14, zmm22                  ; AES: k_Nr + text
-    vextracti64x2 xmm10, ymm8, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm11, zmm7, zmm9                   ; AES: last round: the other text
-    vpxorq      xmm20, xmm8, xmm10                  ; reduce: add up the lanes
-    vpandq      zmm7, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm9, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm7, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm11, 0x02
-    vmovdqu64   [rdx], ymm11                        ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vextracti64x2 xmm0, zmm12, 0x02
+    vmovdqu64   [rdx], ymm12                        ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm11, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm12, 0x03
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm11                        ; written
-    vextracti64x2 xmm3, zmm11, 0x01
+    vmovdqu64   [rdx], ymm12                        ; written
+    vextracti64x2 xmm0, zmm12, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm11, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm12, 0x02
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm11                        ; written
+    vmovdqu64   [rdx], xmm12                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm11, 0x01
-    vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm0, zmm12, 0x01
+    vpxorq      xmm0, xmm0, xmm12                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm11                        ; written
-    jmp         short .rest_out_done
+    vmovdqu64   [rdx], xmm12                        ; written
+    jmp         .rest_out_done
 .rest_out_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx], xmm11, 0x00                  ; the first bytes
-    vpshufb     xmm3, xmm11, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rdx], xmm12, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm12, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx], xmm11                        ; the first bytes
-    vpshufb     xmm3, xmm11, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
+    vmovd       [rdx], xmm12                        ; the first bytes
+    vpshufb     xmm0, xmm12, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx], xmm11, 0x00             ; the first bytes
+    vpextrb     byte [rdx], xmm12, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm11, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm11, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm12, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm12, [rsi + rcx + 15]       ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm11                        ; written
+    vmovdqu64   [rdx], zmm12                        ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm2, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm0, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
@@ -3803,17 +3811,17 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     mov         rbx, r13
     mov         r11, r12
     vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 928]              ; k_10
-    vpshufb     zmm15, zmm0, zmm1                   ; counter block
+    vbroadcasti64x2 zmm17, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm18, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm19, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm20, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm21, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm22, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm23, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm24, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm26, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm27, [rdi + 928]              ; k_10
+    vpshufb     zmm5, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_one]  ; the next counters
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -3821,469 +3829,478 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     jae         .groups
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm16, rcx
+    vmovq       xmm6, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm17, r8
-    vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
     cmp         rbx, 0x41
     jae         .alone_more
     cmp         rbx, 0x11
     jae         .alone_from_17
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x01
     jae         .alone_from_1
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm15, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm15, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  xmm15, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpxorq      zmm0, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm4, [rdi + 784]                   ; AES: k_1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
+    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 2
+    vmovdqu64   xmm4, [rdi + 816]                   ; AES: k_3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 3
+    vmovdqu64   xmm4, [rdi + 832]                   ; AES: k_4
+    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
+    vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
+    vpclmulqdq  xmm4, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vmovdqu64   xmm6, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 6
+    vpternlogq  xmm7, xmm5, xmm4, 0x96              ; S: HI += it
+    vmovdqu64   xmm4, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 7
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpxorq      xmm15, xmm15, xmm4                  ; S: LO += it
-    vaesenclast zmm4, zmm0, zmm14                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm0, xmm6, xmm0                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vmovdqu64   xmm5, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 8
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 9
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm0, xmm0, xmm27                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
     cmp         rbx, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
-    jae         short .alone_in_1_longest
+    jae         .alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm17, [r9]                         ; the first bytes
-    vmovd       xmm18, [r9 + rbx - 4]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rcx + 20]            ; in their places
-    vporq       xmm17, xmm17, xmm18                 ; zero-padded
+    vmovd       xmm7, [r9]                          ; the first bytes
+    vmovd       xmm8, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm17, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm18, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x01
-    vporq       xmm17, xmm17, xmm18
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm7, xmm7, xmm8
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm18, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x02
-    vporq       xmm17, xmm17, xmm18
-    vpandq      xmm17, xmm17, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm7, xmm7, xmm8
+    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm17, [r9]                         ; the first bytes
-    vmovq       xmm18, [r9 + rbx - 8]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rcx + 24]            ; in their places
-    vporq       xmm17, xmm17, xmm18                 ; zero-padded
+    vmovq       xmm7, [r9]                          ; the first bytes
+    vmovq       xmm8, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm15, xmm3, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm15, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm15, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm3, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm0, xmm18, xmm0                   ; S: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm6, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm5, 0x96              ; C1: HI += it
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
     cmp         rbx, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vmovd       [r11], xmm6                         ; the first bytes
-    vpshufb     xmm3, xmm6, [rcx + rbx + 12]        ; the last bytes
-    vmovd       [r11 + rbx - 4], xmm3               ; the last bytes
+    vpshufb     xmm0, xmm6, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [r11 + rbx - 4], xmm0               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vpextrb     byte [r11], xmm6, 0x00              ; the first bytes
     mov         rdx, rbx
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm6, [rcx + rdx + 16]
-    vpextrb     byte [r11 + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm6, [rcx + rbx + 15]        ; the last bytes
-    vpextrb     byte [r11 + rbx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm6, [rcx + rdx + 16]
+    vpextrb     byte [r11 + rdx], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm6, [rcx + rbx + 15]        ; the last bytes
+    vpextrb     byte [r11 + rbx - 1], xmm0, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vpextrq     [r11], xmm6, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm6, [rcx + rbx + 8]         ; the last bytes
-    vpextrq     [r11 + rbx - 8], xmm3, 0x00         ; the last bytes
+    vpshufb     xmm0, xmm6, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [r11 + rbx - 8], xmm0, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm15, xmm3, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm15, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm15, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm3, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm0, xmm18, xmm0                   ; S: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm3                         ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm0                         ; written
     jmp         .alone_reduce
 .alone_from_17:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
-    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm15, xmm3, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm15, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm15, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm3, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm0, xmm18, xmm0                   ; S: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm3                         ; written
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm0                         ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm3, 0x01
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm0, 0x01
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + rbx - 16]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rbx + 160]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rcx + rbx + 160]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm17, [r9]                         ; whole blocks
-    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm15, xmm3, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm15, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm15, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm3, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm0, xmm18, xmm0                   ; S: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm3                         ; written
-    vextracti64x2 xmm4, zmm3, 0x01
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm0                         ; written
+    vextracti64x2 xmm4, zmm0, 0x01
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm3, 0x02
-    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + rbx - 32]        ; at the end
+    vextracti64x2 xmm0, zmm0, 0x02
+    vpxorq      xmm0, xmm0, xmm4                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rcx + rbx - 32]        ; at the end
     vpshufb     xmm4, xmm4, [rcx + rbx + 144]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm17, [r9]                         ; whole blocks
-    vinserti64x2 zmm17, zmm17, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm15, xmm3, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm15, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm15, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm3, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm0, xmm18, xmm0                   ; S: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm6, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm5, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm6, 0x02
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vextracti64x2 xmm0, zmm6, 0x02
     vmovdqu64   [r11], ymm6                         ; written
-    vmovdqu64   [r11 + 32], xmm3                    ; written
+    vmovdqu64   [r11 + 32], xmm0                    ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm6, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + rbx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rbx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rcx + rbx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm0              ; written
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm17, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm15, xmm3, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm15, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm15, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm3, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm0, xmm18, xmm0                   ; S: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm3                         ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm0                         ; written
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, rbx
@@ -4295,39 +4312,39 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm17, [r8]                         ; whole blocks
-    vinserti64x2 zmm17, zmm17, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm17, [r8]                         ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm17, [r8]                         ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm17, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
@@ -4335,346 +4352,342 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     sub         r8, rdx                             ; H^(m+1)
     cmp         rbx, 0xc1
     jae         .alone_over_3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm19, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm20, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpternlogq  xmm21, xmm19, xmm20, 0x96           ; S: LO += it
+    vpclmulqdq  xmm9, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm15, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm16, xmm3, [r8 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  xmm19, xmm5, xmm16, 0x96            ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      xmm15, xmm21, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpshufb     zmm5, zmm17, zmm1                   ; C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpternlogq  zmm15, zmm7, zmm8, 0x96             ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm8, zmm5, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpxorq      xmm5, xmm11, xmm6                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm6, [r8 + 448], 0x00       ; C2: A0·K0
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm6, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm7, zmm0, zmm10                   ; AES: round 6
-    vpxorq      xmm0, xmm19, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm6, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpternlogq  zmm0, zmm6, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm7, zmm12                   ; AES: round 8
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenclast zmm3, zmm3, zmm14                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm8, zmm6, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm14, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm15, zmm7, zmm8, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm6, [r8 + 384], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm7, zmm5, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm6, 0x96              ; C1: HI += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C2: HI += it
+    vaesenc     zmm6, zmm8, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
+    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm27, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm8, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm9, zmm4, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm22, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm20, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm21, xmm3, [r8 + 368], 0x00       ; S: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpternlogq  xmm22, xmm20, xmm21, 0x96           ; S: LO += it
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm20, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm11, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm16, zmm18, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm18, xmm3, [r8 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpternlogq  xmm20, xmm4, xmm18, 0x96            ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm15, zmm6                   ; AES: round 2
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm8, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpternlogq  xmm10, xmm5, xmm8, 0x96             ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
     vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vpxorq      xmm15, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vmovdqu64   zmm6, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm6, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpternlogq  zmm15, zmm18, zmm7, 0x96            ; C2: LO += it
-    vaesenc     zmm7, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm0, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm3, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm16, zmm9                   ; AES: round 5
-    vpxorq      xmm0, xmm20, xmm0                   ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpternlogq  zmm0, zmm8, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm6, zmm7, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm17, zmm1                   ; C
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x00        ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm7, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpternlogq  zmm0, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenclast zmm8, zmm3, zmm14                   ; AES: E_K(J_0)
-    vpshufb     zmm3, zmm7, zmm1                    ; C
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm7, zmm3, [r8 + 384], 0x00        ; C1: A0·K0
-    vpxorq      zmm8, zmm14, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm3, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpternlogq  zmm15, zmm7, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm4, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm3, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 2
+    vaesenc     zmm8, zmm9, zmm18                   ; AES: round 2
+    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
+    vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 3
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm9, [r8 + 448], 0x00       ; C2: A0·K0
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpshufb     zmm9, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 9
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vpclmulqdq  zmm10, zmm9, [r8 + 384], 0x00       ; C1: A0·K0
+    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm9, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm11, zmm27, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm10, zmm4, 0x96             ; C1: LO += it
+    vmovdqu64   [r11], zmm6                         ; AES: written
+    vpxorq      zmm4, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm7, zmm6, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C1: HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpclmulqdq  zmm4, zmm9, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm23, xmm16, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm16, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm13, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm3, [r8 + 368], 0x00       ; S: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
-    vpternlogq  xmm23, xmm20, xmm22, 0x96           ; S: LO += it
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm22, xmm16, [rdi + 688], 0x10     ; lengths: A0·K1
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm16, [rdi + 304], 0x11     ; lengths: A1·B1
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm21, xmm3, [r8 + 368], 0x10       ; S: A0·K1
+    vpternlogq  xmm13, xmm10, xmm12, 0x96           ; S: LO += it
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm10, zmm11, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
-    vpternlogq  xmm22, xmm16, xmm21, 0x96           ; S: HI += it
-    vaesenc     zmm16, zmm18, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm15, xmm3, [r8 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 1
-    vpxorq      xmm15, xmm23, xmm15                 ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm5, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vpternlogq  zmm15, zmm20, zmm6, 0x96            ; C2: LO += it
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 3
-    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 3
+    vpxorq      zmm11, zmm5, zmm4                   ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, [r8 + 368], 0x10        ; S: A0·K1
+    vpternlogq  xmm12, xmm6, xmm4, 0x96             ; S: HI += it
+    vaesenc     zmm4, zmm8, zmm17                   ; AES: round 1
+    vaesenc     zmm6, zmm9, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm8, zmm10, zmm17                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpxorq      xmm5, xmm13, xmm5                   ; S: LO += it
+    vaesenc     xmm9, xmm11, xmm17                  ; AES: round 1
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x00      ; C2: A0·K0
+    vaesenc     xmm9, xmm9, xmm18                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 3
+    vpternlogq  zmm5, zmm11, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm7, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpxorq      xmm0, xmm22, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm16, zmm8                   ; AES: round 4
-    vpclmulqdq  zmm16, zmm5, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm7, zmm7, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpternlogq  zmm0, zmm16, zmm5, 0x96             ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 5
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, [r8 + 512], 0x00        ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm5, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpternlogq  zmm15, zmm9, zmm16, 0x96            ; C3: LO += it
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpshufb     zmm7, zmm17, zmm1                   ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm7, [r8 + 576], 0x00        ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm7, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpternlogq  zmm15, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm7, [r8 + 576], 0x10        ; C4: A0·K1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpternlogq  zmm0, zmm9, zmm7, 0x96              ; C4: HI += it
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8 + 384], 0x00        ; C1: A0·K0
-    vpxorq      zmm4, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
-    vpternlogq  zmm15, zmm3, zmm9, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm7, [r8 + 384], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm6, zmm14, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm5, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm3, 0x96              ; C1: HI += it
+    vaesenc     xmm9, xmm9, xmm19                   ; AES: round 3
+    vpxorq      xmm3, xmm12, xmm3                   ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm9, xmm9, xmm20                   ; AES: round 4
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm21                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpshufb     zmm10, zmm7, zmm1                   ; C
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
+    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 9
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenclast xmm9, xmm9, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
+    vpshufb     zmm9, zmm10, zmm1                   ; C
+    vpxorq      zmm10, zmm27, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm9, [r8 + 384], 0x00       ; C1: A0·K0
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm9, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm11, zmm27, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm10, zmm4, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm4, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
+    vpclmulqdq  zmm4, zmm9, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [r11 + rsi]                    ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm7, 0x02
+    vextracti64x2 xmm0, zmm7, 0x02
     vmovdqu64   [rdx], ymm7                         ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm7, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
     vmovdqu64   [rdx], ymm7                         ; written
-    vextracti64x2 xmm3, zmm7, 0x01
+    vextracti64x2 xmm0, zmm7, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm7, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
     vmovdqu64   [rdx], xmm7                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
-    vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
+    vextracti64x2 xmm0, zmm7, 0x01
+    vpxorq      xmm0, xmm0, xmm7                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm7, [rsi + rcx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm3, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm4, xmm7, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm7, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
     vmovdqu64   [rdx], zmm7                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm2, zmm15, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm15, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm0, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
@@ -4682,232 +4695,233 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm19, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm3, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm22, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm23, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, zmm19                  ; AES: 8 blocks ahead
-    vpxorq      xmm27, xmm21, xmm23                 ; S: LO += it
-    vpshufb     zmm21, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm23, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm1                  ; C
-    vpaddd      zmm0, zmm0, zmm17                   ; AES: the next counters
-    vpclmulqdq  zmm25, zmm24, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm24, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C2: LO += it
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm25, xmm3, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vmovdqu64   zmm9, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
+    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, [rdi + 432], 0x00      ; S: A0·K0
+    vpaddd      zmm12, zmm0, zmm8                   ; AES: 4 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm13, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpaddd      zmm14, zmm0, zmm9                   ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpxorq      xmm25, xmm11, xmm13                 ; S: LO += it
+    vpaddd      zmm11, zmm0, zmm6                   ; AES: 12 blocks ahead
+    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm15, zmm13, [rdi + 512], 0x00     ; C2: A0·K0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm16, zmm13, [rdi + 128], 0x01     ; C2: A1·B0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpternlogq  zmm25, zmm15, zmm16, 0x96           ; C2: LO += it
+    vpclmulqdq  xmm15, xmm3, [rdi + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
     vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpxorq      xmm26, xmm25, xmm3                  ; S: HI += it
-    vaesenc     zmm3, zmm21, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm24, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm24, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpternlogq  zmm26, zmm21, zmm24, 0x96           ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vmovdqu64   zmm21, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vpshufb     zmm21, zmm21, zmm1                  ; C
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm21, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
-    vpternlogq  zmm27, zmm24, zmm25, 0x96           ; C3: LO += it
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm21, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
-    vpternlogq  zmm26, zmm24, zmm21, 0x96           ; C3: HI += it
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vmovdqu64   zmm21, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpshufb     zmm21, zmm21, zmm1                  ; C
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm24, zmm21, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm25, zmm21, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpternlogq  zmm27, zmm24, zmm25, 0x96           ; C4: LO += it
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm24, zmm21, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm21, zmm21, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vpternlogq  zmm26, zmm24, zmm21, 0x96           ; C4: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm21, zmm23, zmm11                 ; AES: round 7
-    vmovdqu64   zmm23, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vpshufb     zmm23, zmm23, zmm1                  ; C
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm24, zmm23, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm25, zmm23, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
-    vpternlogq  zmm27, zmm24, zmm25, 0x96           ; C1: LO += it
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm24, zmm23, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm23, zmm23, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenclast zmm15, zmm15, zmm14                 ; AES: E_K(J_0)
-    vpternlogq  zmm26, zmm24, zmm23, 0x96           ; C1: HI += it
-    vmovdqu64   [rsp], xmm15                        ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm15, zmm27, zmm2, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm23, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm23                 ; AES: last round: the other text
-    vpshufd     zmm23, zmm27, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [r11], zmm20                        ; AES: written
-    vpternlogq  zmm23, zmm26, zmm15, 0x96           ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm15, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm15, zmm22, zmm15                 ; AES: last round: the other text
-    vextracti64x4 ymm20, zmm23, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r11 + 64], zmm15                   ; AES: written
-    vpxorq      ymm15, ymm23, ymm20                 ; reduce: add up the lanes
-    vpxorq      zmm20, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm20                   ; AES: last round: the other text
-    vextracti64x2 xmm20, ymm15, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      xmm20, xmm15, xmm20                 ; reduce: add up the lanes
-    vaesenclast zmm3, zmm21, zmm3                   ; AES: last round: the other text
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 1
+    vpxorq      xmm16, xmm15, xmm3                  ; S: HI += it
+    vaesenc     zmm3, zmm11, zmm17                  ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm13, [rdi + 512], 0x10     ; C2: A0·K1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
+    vpternlogq  zmm16, zmm11, zmm13, 0x96           ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     xmm5, xmm5, xmm18                   ; AES: round 2
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
+    vpclmulqdq  zmm13, zmm11, [rdi + 576], 0x00     ; C3: A0·K0
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm15, zmm11, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 3
+    vpternlogq  zmm25, zmm13, zmm15, 0x96           ; C3: LO += it
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
+    vpclmulqdq  zmm13, zmm11, [rdi + 576], 0x10     ; C3: A0·K1
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 4
+    vpclmulqdq  zmm11, zmm11, [rdi + 192], 0x11     ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 4
+    vpternlogq  zmm16, zmm13, zmm11, 0x96           ; C3: HI += it
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
+    vaesenc     zmm13, zmm14, zmm21                 ; AES: round 5
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm11, [rdi + 640], 0x00     ; C4: A0·K0
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vpclmulqdq  zmm15, zmm11, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
+    vpternlogq  zmm25, zmm14, zmm15, 0x96           ; C4: LO += it
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm11, [rdi + 640], 0x10     ; C4: A0·K1
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
+    vpternlogq  zmm16, zmm14, zmm11, 0x96           ; C4: HI += it
+    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vmovdqu64   zmm13, [r9]                         ; C, bytes as in memory
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 7
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vpclmulqdq  zmm14, zmm13, [rdi + 448], 0x00     ; C1: A0·K0
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
+    vpclmulqdq  zmm15, zmm13, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 8
+    vpternlogq  zmm25, zmm14, zmm15, 0x96           ; C1: LO += it
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 9
+    vpclmulqdq  zmm14, zmm13, [rdi + 448], 0x10     ; C1: A0·K1
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 9
+    vpclmulqdq  zmm13, zmm13, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 9
+    vpternlogq  zmm16, zmm14, zmm13, 0x96           ; C1: HI += it
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm25, zmm2, 0x10            ; reduce: LO0·Q'
+    vaesenclast xmm5, xmm5, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpshufd     zmm14, zmm25, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm5, zmm27, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vpternlogq  zmm14, zmm16, zmm13, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm14, 0x01                ; reduce: upper lanes
+    vaesenclast zmm5, zmm12, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      ymm5, ymm14, ymm10                  ; reduce: add up the lanes
+    vpxorq      zmm10, zmm27, [r9 + 128]            ; AES: k_Nr + text
+    vextracti64x2 xmm12, ymm5, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
+    vpxorq      xmm10, xmm5, xmm12                  ; reduce: add up the lanes
+    vpxorq      zmm5, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         r11, 256
     sub         rbx, 256
     cmp         rbx, 257
     jb          .rest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm15, [r9 + 128]                   ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm21, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm1                  ; C3·H^2: C
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm0, zmm19                  ; AES: 8 blocks ahead
-    vmovdqu64   zmm23, [r9 + 192]                   ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm1                  ; C4·H^1: C
-    vpaddd      zmm24, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm15, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm0, zmm0, zmm17                   ; AES: the next counters
-    vpclmulqdq  zmm25, zmm15, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vmovdqu64   zmm5, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm11, zmm0, zmm8                   ; AES: 4 blocks ahead
+    vpshufb     zmm5, zmm5, zmm1                    ; C3·H^2: C
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, zmm9                   ; AES: 8 blocks ahead
+    vmovdqu64   zmm13, [r9 + 192]                   ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpshufb     zmm13, zmm13, zmm1                  ; C4·H^1: C
+    vpaddd      zmm14, zmm0, zmm6                   ; AES: 12 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
+    vpclmulqdq  zmm15, zmm5, [rdi + 192], 0x01      ; C3·H^2: A1·B0
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm26, zmm23, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm15, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm15, zmm15, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm25, zmm23, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpternlogq  zmm28, zmm15, zmm25, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vaesenc     zmm15, zmm21, zmm6                  ; AES: round 2
-    vmovdqu64   zmm21, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpshufb     zmm21, zmm21, zmm1                  ; C2·H^3: C
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm25, zmm23, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm26, zmm21, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm23, zmm23, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm21, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vpternlogq  zmm28, zmm23, zmm25, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vmovdqu64   zmm23, [r9]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vpshufb     zmm23, zmm23, zmm1                  ; C1·H^4: C
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vpxorq      zmm20, zmm23, zmm20                 ; C1·H^4: A = X + C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm23, zmm21, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm25, zmm20, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpternlogq  zmm27, zmm23, zmm25, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm21, zmm21, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm24, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm24, zmm20, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpternlogq  zmm28, zmm21, zmm24, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
-    vaesenc     zmm21, zmm22, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm22, zmm20, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vpxorq      zmm22, zmm27, zmm22                 ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm20, zmm20, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vpshufd     zmm24, zmm22, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vpxorq      zmm25, zmm14, [r9]                  ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm20, zmm24, 0x96           ; reduce: + HI
-    vaesenclast zmm3, zmm3, zmm25                   ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm22, zmm2, 0x10            ; reduce: LO0·Q'
+    vpclmulqdq  zmm16, zmm13, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpternlogq  zmm25, zmm15, zmm16, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 1
+    vpclmulqdq  zmm15, zmm13, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 1
+    vpternlogq  zmm28, zmm5, zmm15, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vaesenc     zmm5, zmm11, zmm18                  ; AES: round 2
+    vmovdqu64   zmm11, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 2
+    vpshufb     zmm11, zmm11, zmm1                  ; C2·H^3: C
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm15, zmm13, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm16, zmm11, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 3
+    vpternlogq  zmm25, zmm15, zmm16, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm13, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
+    vpclmulqdq  zmm15, zmm11, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 4
+    vpternlogq  zmm28, zmm13, zmm15, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vmovdqu64   zmm13, [r9]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
+    vpshufb     zmm13, zmm13, zmm1                  ; C1·H^4: C
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 5
+    vpxorq      zmm10, zmm13, zmm10                 ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm11, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
+    vpclmulqdq  zmm15, zmm10, [rdi + 448], 0x00     ; C1·H^4: A0·K0
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vpternlogq  zmm25, zmm13, zmm15, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm11, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
+    vaesenc     zmm13, zmm14, zmm23                 ; AES: round 7
+    vpclmulqdq  zmm14, zmm10, [rdi + 448], 0x10     ; C1·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vpternlogq  zmm28, zmm11, zmm14, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vaesenc     zmm11, zmm12, zmm24                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [rdi + 64], 0x01      ; C1·H^4: A1·B0
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 8
+    vpxorq      zmm12, zmm25, zmm12                 ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [rdi + 64], 0x11      ; C1·H^4: A1·B1
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 9
+    vpshufd     zmm14, zmm12, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 9
+    vpxorq      zmm15, zmm27, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm28, zmm10, zmm14, 0x96           ; reduce: + HI
+    vaesenclast zmm3, zmm3, zmm15                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm12, zmm2, 0x10            ; reduce: LO0·Q'
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm20, zmm20, zmm28                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm3, zmm15, zmm3                   ; AES: last round: the other text
-    vextracti64x4 ymm15, zmm20, 0x01                ; reduce: upper lanes
+    vpxorq      zmm3, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm10, zmm10, zmm28                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vextracti64x4 ymm5, zmm10, 0x01                 ; reduce: upper lanes
     vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      ymm15, ymm20, ymm15                 ; reduce: add up the lanes
-    vaesenclast zmm3, zmm21, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm20, ymm15, 0x01                ; reduce: upper lanes
+    vpxorq      zmm3, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      ymm5, ymm10, ymm5                   ; reduce: add up the lanes
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
+    vextracti64x2 xmm10, ymm5, 0x01                 ; reduce: upper lanes
     vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      xmm20, xmm15, xmm20                 ; reduce: add up the lanes
-    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      xmm10, xmm5, xmm10                  ; reduce: add up the lanes
+    vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         r11, 256
@@ -4920,8 +4934,8 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     shl         rcx, 0x03                           ; bits
     vmovq       xmm3, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm15, r8
-    vpunpcklqdq xmm3, xmm3, xmm15                   ; bits of both lengths, bytes reversed
+    vmovq       xmm5, r8
+    vpunpcklqdq xmm3, xmm3, xmm5                    ; bits of both lengths, bytes reversed
     mov         rcx, rbx
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -4931,426 +4945,425 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm15, [r8]                         ; whole blocks
-    vinserti64x2 zmm15, zmm15, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm15, xmm17, 0x03          ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm5, xmm7, 0x03             ; with them
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm15, [r8]                         ; whole blocks
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm15, xmm17, 0x02          ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm5, xmm7, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm15, [r8]                         ; whole blocks
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm15, xmm17, 0x01          ; with them
+    vmovdqu64   xmm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm5, xmm7, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm17, [r8]                         ; whole blocks
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm15, [r8]                         ; the first bytes
-    vmovq       xmm17, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rdx + 24]            ; in their places
-    vporq       xmm17, xmm15, xmm17                 ; zero-padded
+    vmovq       xmm5, [r8]                          ; the first bytes
+    vmovq       xmm7, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rdx + 24]              ; in their places
+    vporq       xmm7, xmm5, xmm7                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm15, [r8]                         ; the first bytes
-    vmovd       xmm17, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rdx + 20]            ; in their places
-    vporq       xmm17, xmm15, xmm17                 ; zero-padded
+    vmovd       xmm5, [r8]                          ; the first bytes
+    vmovd       xmm7, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rdx + 20]              ; in their places
+    vporq       xmm7, xmm5, xmm7                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       ebp, byte [r8]                      ; byte 0
-    vmovq       xmm15, rbp
+    vmovq       xmm5, rbp
     mov         ebp, 0x00                           ; no byte stays
     mov         rbp, rcx
     shr         rbp, 0x01
     movzx       ebp, byte [r8 + rbp]                ; byte n >> 1
-    vmovq       xmm17, rbp
+    vmovq       xmm7, rbp
     mov         ebp, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x01
-    vporq       xmm15, xmm15, xmm17
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm5, xmm5, xmm7
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm17, r8
+    vmovq       xmm7, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x02
-    vporq       xmm15, xmm15, xmm17
-    vpandq      xmm17, xmm15, [rdx + 112]           ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm5, xmm5, xmm7
+    vpandq      xmm7, xmm5, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm17, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .rest_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         r8, [rdi + 304]
     sub         r8, rdx                             ; H^(m+1)
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .rest_over_2
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
-    vpclmulqdq  xmm15, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm16, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpclmulqdq  xmm6, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      xmm15, xmm15, xmm16                 ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpshufb     zmm4, zmm17, zmm1                   ; C
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpxorq      zmm4, zmm4, zmm20                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm4, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpternlogq  zmm15, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpshufb     zmm4, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpxorq      zmm4, zmm4, zmm10                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm6, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm4, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm0, zmm12                   ; AES: round 8
-    vpxorq      xmm0, xmm5, xmm3                    ; lengths: HI += it
-    vaesenc     zmm3, zmm6, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
-    vpxorq      zmm6, zmm14, zmm17                  ; AES: k_Nr + text
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpxorq      xmm3, xmm6, xmm3                    ; lengths: HI += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
     vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm7, zmm3, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C1: HI += it
+    vaesenclast zmm8, zmm0, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm15, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm0, zmm0, zmm18                   ; AES: 4 blocks ahead
-    vpclmulqdq  xmm18, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm0, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      xmm15, xmm15, xmm18                 ; lengths: LO += it
-    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpshufb     zmm4, zmm17, zmm1                   ; C
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm18, zmm4, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm15, zmm18, zmm5, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm16, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpshufb     zmm4, zmm7, zmm1                    ; C
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C2: LO += it
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm0, zmm8                    ; AES: round 4
-    vpxorq      xmm0, xmm6, xmm3                    ; lengths: HI += it
-    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
     vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpxorq      zmm5, zmm5, zmm20                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm8, zmm14, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm15, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm5, [r8 + 384], 0x10        ; C1: A0·K1
-    vpxorq      zmm6, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm7, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C2: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm6, zmm23                   ; AES: round 7
+    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpxorq      zmm6, zmm6, zmm10                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm27, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm6, [r8 + 384], 0x10        ; C1: A0·K1
+    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm0, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm4, zmm6, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm15, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm21, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm19                   ; AES: 8 blocks ahead
-    vpxorq      xmm15, xmm15, xmm21                 ; lengths: LO += it
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm11, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm9                    ; AES: 8 blocks ahead
+    vpxorq      xmm5, xmm5, xmm11                   ; lengths: LO += it
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpshufb     zmm19, zmm19, zmm1                  ; C
+    vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
+    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpshufb     zmm9, zmm9, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm19, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm19, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  zmm15, zmm4, zmm21, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm16, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm6, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 3
-    vpxorq      xmm0, xmm5, xmm0                    ; lengths: HI += it
-    vaesenc     zmm4, zmm16, zmm7                   ; AES: round 3
-    vaesenc     zmm5, zmm6, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm19, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm19, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpternlogq  zmm0, zmm6, zmm7, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpshufb     zmm6, zmm17, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm6, [r8 + 512], 0x00        ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpternlogq  zmm15, zmm7, zmm8, 0x96             ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpternlogq  zmm0, zmm7, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpxorq      zmm6, zmm6, zmm20                   ; A = X + C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpxorq      zmm7, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm6, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm6, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm15, zmm8, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm6, [r8 + 384], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm7, zmm5, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm6, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm4, zmm9, [r8 + 448], 0x00        ; C2: A0·K0
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpternlogq  zmm5, zmm4, zmm11, 0x96             ; C2: LO += it
+    vaesenc     zmm4, zmm6, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpxorq      xmm3, xmm6, xmm3                    ; lengths: HI += it
+    vaesenc     zmm6, zmm8, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm9, [r8 + 448], 0x10        ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpternlogq  zmm3, zmm8, zmm9, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpshufb     zmm8, zmm7, zmm1                    ; C
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x00        ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm8, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpternlogq  zmm5, zmm9, zmm11, 0x96             ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x10        ; C3: A0·K1
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 9
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
+    vpxorq      zmm8, zmm8, zmm10                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm8, [r8 + 384], 0x00       ; C1: A0·K0
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm8, [r8], 0x01              ; C1: A1·B0
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm10, zmm9, 0x96             ; C1: LO += it
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm8, [r8 + 384], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm8, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm6, zmm7, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm21, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm15, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm22, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm0, zmm19                  ; AES: 8 blocks ahead
-    vpxorq      xmm15, xmm15, xmm22                 ; lengths: LO += it
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm0, zmm0, zmm16                   ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm12, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, zmm9                    ; AES: 8 blocks ahead
+    vpxorq      xmm5, xmm5, xmm12                   ; lengths: LO += it
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm16, zmm22, zmm1                  ; C
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm22, zmm16, [r8 + 448], 0x00      ; C2: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm16, [r8 + 64], 0x01       ; C2: A1·B0
+    vpshufb     zmm6, zmm12, zmm1                   ; C
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm12, zmm6, [r8 + 448], 0x00       ; C2: A0·K0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm13, zmm6, [r8 + 64], 0x01        ; C2: A1·B0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
-    vpternlogq  zmm15, zmm22, zmm23, 0x96           ; C2: LO += it
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm21, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm5, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm4, zmm6                    ; AES: round 2
-    vpxorq      xmm0, xmm21, xmm0                   ; lengths: HI += it
-    vaesenc     zmm4, zmm18, zmm6                   ; AES: round 2
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm16, [r8 + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm16, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpternlogq  zmm0, zmm19, zmm6, 0x96             ; C2: HI += it
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vmovdqu64   zmm7, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm16, zmm7, [r8 + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm7, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpternlogq  zmm15, zmm16, zmm8, 0x96            ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  zmm0, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm17, zmm1                   ; C
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [r8 + 576], 0x00        ; C4: A0·K0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm7, [r8 + 192], 0x01        ; C4: A1·B0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm8, zmm9, 0x96             ; C4: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm7, [r8 + 576], 0x10        ; C4: A0·K1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpternlogq  zmm0, zmm8, zmm7, 0x96              ; C4: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm8, zmm14, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm7, zmm7, zmm20                   ; A = X + C
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8 + 384], 0x00        ; C1: A0·K0
-    vpxorq      zmm8, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm7, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm6, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm7, [r8 + 384], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm14, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm7, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm7, zmm5, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm6, 0x96              ; C1: HI += it
+    vaesenc     zmm4, zmm11, zmm17                  ; AES: round 1
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm11, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vpxorq      xmm3, xmm11, xmm3                   ; lengths: HI += it
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm6, [r8 + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
+    vpternlogq  zmm3, zmm11, zmm6, 0x96             ; C2: HI += it
+    vaesenc     zmm6, zmm9, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpshufb     zmm9, zmm7, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [r8 + 576], 0x00       ; C4: A0·K0
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm9, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [r8 + 576], 0x10       ; C4: A0·K1
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [r8 + 192], 0x11        ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 9
+    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vpxorq      zmm11, zmm27, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vpxorq      zmm9, zmm9, zmm10                   ; A = X + C
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm9, [r8 + 384], 0x00        ; C1: A0·K0
+    vpxorq      zmm10, zmm27, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm9, [r8], 0x01             ; C1: A1·B0
+    vmovdqu64   [r11 + 64], zmm8                    ; AES: written
+    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm4, zmm10, 0x96             ; C1: LO += it
+    vaesenclast zmm4, zmm6, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm9, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm6, zmm7, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [r11 + rsi]                    ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm7, 0x02
-    vmovdqu64   [rdx], ymm7                         ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vextracti64x2 xmm0, zmm8, 0x02
+    vmovdqu64   [rdx], ymm8                         ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm7, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm8, 0x03
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm7                         ; written
-    vextracti64x2 xmm3, zmm7, 0x01
+    vmovdqu64   [rdx], ymm8                         ; written
+    vextracti64x2 xmm0, zmm8, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm7, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm8, 0x02
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm7                         ; written
+    vmovdqu64   [rdx], xmm8                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
-    vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm7, [rsi + rcx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm0, zmm8, 0x01
+    vpxorq      xmm0, xmm0, xmm8                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm8, [rsi + rcx + 160]       ; in front
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm7                         ; written
+    vmovdqu64   [rdx], xmm8                         ; written
     jmp         short .rest_out_done
 .rest_out_under_16:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx], xmm7, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm7, [rsi + rcx + 8]         ; the last bytes
-    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rdx], xmm8, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm8, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx], xmm7                         ; the first bytes
-    vpshufb     xmm3, xmm7, [rsi + rcx + 12]        ; the last bytes
-    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
+    vmovd       [rdx], xmm8                         ; the first bytes
+    vpshufb     xmm0, xmm8, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx], xmm7, 0x00              ; the first bytes
+    vpextrb     byte [rdx], xmm8, 0x00              ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm7, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm7, [rsi + rcx + 15]        ; the last bytes
-    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm8, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm8, [rsi + rcx + 15]        ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm7                         ; written
+    vmovdqu64   [rdx], zmm8                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm2, zmm15, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm15, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm0, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
@@ -7920,62 +7933,72 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 .one_text:
     mov         r9, rbx
     vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm4, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm5, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm6, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm7, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm8, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm9, [rdi + 864]               ; k_6
-    vbroadcasti64x2 zmm10, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm11, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm12, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm13, [rdi + 928]              ; k_10
-    vpshufb     zmm14, zmm1, zmm0                   ; counter block
+    vbroadcasti64x2 zmm15, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm16, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm17, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm18, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm19, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm20, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm21, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm23, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm24, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm25, [rdi + 928]              ; k_10
+    vpshufb     zmm4, zmm1, zmm0                    ; counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_one]  ; the next counters
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jae         .one_groups
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm15, rbx
+    vmovq       xmm5, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm16, rbp
-    vpunpcklqdq xmm15, xmm15, xmm16                 ; bits of both lengths, bytes reversed
+    vmovq       xmm6, rbp
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         r9, 0x41
     jae         .one_alone_more
     cmp         r9, 0x11
     jae         .one_alone_from_17
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x01
     jae         .one_alone_from_1
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm1, zmm14, zmm3                   ; AES: + k_0
-    vpclmulqdq  xmm14, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  xmm14, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm15, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpxorq      zmm1, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm3, [rdi + 784]                   ; AES: k_1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
+    vmovdqu64   xmm3, [rdi + 800]                   ; AES: k_2
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 2
+    vmovdqu64   xmm3, [rdi + 816]                   ; AES: k_3
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 3
+    vmovdqu64   xmm3, [rdi + 832]                   ; AES: k_4
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 4
+    vmovdqu64   xmm3, [rdi + 848]                   ; AES: k_5
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vmovdqu64   xmm5, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm5                    ; AES: round 6
+    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; S: HI += it
+    vmovdqu64   xmm3, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 7
     vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpxorq      xmm4, xmm14, xmm3                   ; S: LO += it
-    vaesenclast zmm3, zmm1, zmm13                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm1, xmm5, xmm1                    ; S: HI += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vmovdqu64   xmm4, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 8
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vmovdqu64   xmm3, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 9
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm1, xmm1, xmm25                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_1:
     cmp         r9, 0x10
@@ -7983,423 +8006,427 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
     cmp         r9, 0x08
-    jae         short .one_alone_in_1_longest
+    jae         .one_alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm16, [r10]                        ; the first bytes
-    vmovd       xmm17, [r10 + r9 - 4]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rax + 20]            ; in their places
-    vporq       xmm16, xmm16, xmm17                 ; zero-padded
+    vmovd       xmm6, [r10]                         ; the first bytes
+    vmovd       xmm7, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rax + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm16, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm17, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x01
-    vporq       xmm16, xmm16, xmm17
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm17, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x02
-    vporq       xmm16, xmm16, xmm17
-    vpandq      xmm16, xmm16, [rax + 112]           ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rax + 112]             ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm16, [r10]                        ; the first bytes
-    vmovq       xmm17, [r10 + r9 - 8]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rax + 24]            ; in their places
-    vporq       xmm16, xmm16, xmm17                 ; zero-padded
+    vmovq       xmm6, [r10]                         ; the first bytes
+    vmovq       xmm7, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rax + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .one_alone_in_1_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm14, xmm2, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpternlogq  xmm17, xmm3, xmm14, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm15, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm4, xmm17, xmm4                   ; S: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm13, zmm16                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [r11], xmm7                         ; the first bytes
-    vpshufb     xmm2, xmm7, [rax + r9 + 12]         ; the last bytes
-    vmovd       [r11 + r9 - 4], xmm2                ; the last bytes
+    vmovd       [r11], xmm8                         ; the first bytes
+    vpshufb     xmm1, xmm8, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r11 + r9 - 4], xmm1                ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_under_4:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [r11], xmm7, 0x00              ; the first bytes
+    vpextrb     byte [r11], xmm8, 0x00              ; the first bytes
     mov         rcx, r9
     shr         rcx, 0x01
-    vpshufb     xmm2, xmm7, [rax + rcx + 16]
-    vpextrb     byte [r11 + rcx], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm7, [rax + r9 + 15]         ; the last bytes
-    vpextrb     byte [r11 + r9 - 1], xmm2, 0x00     ; the last bytes
+    vpshufb     xmm1, xmm8, [rax + rcx + 16]
+    vpextrb     byte [r11 + rcx], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm1, xmm8, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r11 + r9 - 1], xmm1, 0x00     ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_longest:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [r11], xmm7, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm7, [rax + r9 + 8]          ; the last bytes
-    vpextrq     [r11 + r9 - 8], xmm2, 0x00          ; the last bytes
+    vpextrq     [r11], xmm8, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm8, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r11 + r9 - 8], xmm1, 0x00          ; the last bytes
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm16, [r10]                        ; whole blocks
+    vmovdqu64   xmm6, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm14, xmm2, [rcx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpternlogq  xmm17, xmm3, xmm14, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm15, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm4, xmm17, xmm4                   ; S: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm13, zmm16                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rcx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rcx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rcx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm7                         ; written
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm8                         ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .one_alone_from_49
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm16, [r10]                        ; whole blocks
-    vmovdqu64   xmm17, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rax + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; with them
+    vmovdqu64   xmm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm14, xmm2, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpternlogq  xmm17, xmm3, xmm14, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm15, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm4, xmm17, xmm4                   ; S: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm13, zmm16                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm7                         ; written
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm8                         ; written
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm7, 0x01
-    vpxorq      xmm2, xmm2, xmm7                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; at the end
-    vpshufb     xmm3, xmm7, [rax + r9 + 160]        ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
+    vextracti64x2 xmm1, zmm8, 0x01
+    vpxorq      xmm1, xmm1, xmm8                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r9 - 16]         ; at the end
+    vpshufb     xmm3, xmm8, [rax + r9 + 160]        ; in front
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
     jmp         .one_alone_reduce
 .one_alone_from_33:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm16, [r10]                        ; whole blocks
-    vmovdqu64   xmm17, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rax + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm16, xmm17, 0x02          ; with them
+    vmovdqu64   ymm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm14, xmm2, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpternlogq  xmm17, xmm3, xmm14, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm15, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm4, xmm17, xmm4                   ; S: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm13, zmm16                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm7                         ; written
-    vextracti64x2 xmm2, zmm7, 0x01
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm8                         ; written
+    vextracti64x2 xmm1, zmm8, 0x01
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm8, 0x02
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
+    vpshufb     xmm1, xmm1, [rax + r9 + 144]        ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
     jmp         .one_alone_reduce
 .one_alone_from_49:
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm16, [r10]                        ; whole blocks
-    vinserti64x2 zmm16, zmm16, [r10 + 32], 0x02     ; and the third
-    vmovdqu64   xmm17, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rax + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm16, xmm17, 0x03          ; with them
+    vmovdqu64   ymm6, [r10]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm14, xmm2, [rdx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpternlogq  xmm17, xmm3, xmm14, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm15, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm4, xmm17, xmm4                   ; S: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm13, zmm16                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    vextracti64x2 xmm2, zmm7, 0x02
-    vmovdqu64   [r11], ymm7                         ; written
-    vmovdqu64   [r11 + 32], xmm2                    ; written
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
+    vextracti64x2 xmm1, zmm8, 0x02
+    vmovdqu64   [r11], ymm8                         ; written
+    vmovdqu64   [r11 + 32], xmm1                    ; written
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm8, 0x03
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
+    vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm16, [r10]                        ; whole blocks
+    vmovdqu64   zmm6, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm14, xmm2, [rcx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpternlogq  xmm17, xmm3, xmm14, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm15, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpxorq      xmm4, xmm17, xmm4                   ; S: LO += it
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm13, zmm16                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rcx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rcx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C1: A1·B1
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpshufb     zmm3, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx], 0x11             ; C1: A1·B1
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm3                         ; written
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm1                         ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_more:
     mov         rax, r9
@@ -8415,379 +8442,374 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_alone_in_longest
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm16, [rsi]                        ; whole blocks
-    vinserti64x2 zmm16, zmm16, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm17, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm16, xmm17, 0x03          ; with them
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm16, [rsi]                        ; whole blocks
-    vmovdqu64   xmm17, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm16, xmm17, 0x02          ; with them
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm16, [rsi]                        ; whole blocks
-    vmovdqu64   xmm17, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; with them
+    vmovdqu64   xmm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm16, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm16, xmm16, [rcx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 32]              ; those of the last block, zero-padded
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm16, [rsi]                        ; whole blocks
+    vmovdqu64   zmm6, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
     lea         r8, [rdi + 304]
     sub         r8, rsi                             ; H^(m+1)
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_alone_over_3
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm19, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm14, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm2, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpternlogq  xmm19, xmm18, xmm4, 0x96            ; S: LO += it
-    vaesenc     zmm4, zmm14, zmm6                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm14, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm6, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm14, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm6, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm4, xmm19, xmm5                   ; S: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm13, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm5, zmm13, zmm16                  ; AES: k_Nr + text
-    vaesenclast zmm10, zmm1, zmm5                   ; AES: last round: the other text
-    vpxorq      xmm1, xmm14, xmm2                   ; S: HI += it
-    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .one_alone_written
-.one_alone_over_2:
-    vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm20, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm14, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm18, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm18, xmm2, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vaesenc     zmm14, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  xmm20, xmm19, xmm18, 0x96           ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm14, zmm6                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm14, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x00        ; S: A0·K0
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpclmulqdq  xmm7, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpternlogq  xmm14, xmm6, xmm7, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm7, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm4, xmm20, xmm6                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm13, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
+    vpxorq      zmm3, zmm25, [r10]                  ; AES: k_Nr + text
     vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm5, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm1, zmm5                   ; AES: last round: the other text
+    vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm1, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
+    jmp         .one_alone_written
+.one_alone_over_2:
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm4, zmm7, zmm15                   ; AES: round 1
+    vaesenc     zmm7, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x00        ; S: A0·K0
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vpternlogq  xmm10, xmm9, xmm8, 0x96             ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm5, zmm7, zmm21                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm8, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm10, xmm7                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, [r10]                  ; AES: k_Nr + text
     vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vpxorq      zmm6, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm7, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm6, zmm13, zmm16                  ; AES: k_Nr + text
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm9, xmm2                    ; S: HI += it
     vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm1, xmm14, xmm2                   ; S: HI += it
-    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm5, zmm5, zmm0                    ; C
     vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
     vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
     vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
     vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
     vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm1, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 128], 0x11        ; C3: A1·B1
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm21, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm19, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm20, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm14, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm18, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm18, xmm2, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vaesenc     zmm14, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm19, zmm5                  ; AES: round 2
-    vpternlogq  xmm21, xmm20, xmm18, 0x96           ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm14, zmm6                   ; AES: round 3
-    vaesenc     zmm14, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm14, zmm7                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpternlogq  xmm17, xmm7, xmm8, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm8, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
-    vaesenc     zmm9, zmm1, zmm12                   ; AES: round 9
-    vaesenclast zmm1, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm4, xmm21, xmm7                   ; S: LO += it
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm13, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm8, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm4, zmm7, zmm15                   ; AES: round 1
+    vaesenc     zmm7, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm2, [r8 + 368], 0x00        ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vpternlogq  xmm11, xmm10, xmm9, 0x96            ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm2, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm5, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm11, xmm8                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm1, zmm13, [r10 + 64]             ; AES: k_Nr + text
     vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenclast zmm5, zmm5, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm1, zmm13, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
-    vpxorq      zmm7, zmm13, zmm16                  ; AES: k_Nr + text
-    vpxorq      xmm1, xmm17, xmm2                   ; S: HI += it
-    vaesenclast zmm10, zmm9, zmm7                   ; AES: last round: the other text
-    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
+    vpxorq      zmm8, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm8, zmm25, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm10, xmm2                   ; S: HI += it
+    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
     vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
     vpclmulqdq  zmm6, zmm5, [r8 + 512], 0x00        ; C3: A0·K0
     vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C3: A0·K1
     vpclmulqdq  zmm8, zmm5, [r8 + 128], 0x01        ; C3: A1·B0
     vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
     vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm1, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 192], 0x11        ; C4: A1·B1
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r11 + rdx]                    ; the last register
     cmp         rax, 0x40
     jae         .one_alone_out_longest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm2, zmm10, 0x02
+    vextracti64x2 xmm1, zmm10, 0x02
     vmovdqu64   [rcx], ymm10                        ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
     vmovdqu64   [rcx], ymm10                        ; written
-    vextracti64x2 xmm2, zmm10, 0x01
+    vextracti64x2 xmm1, zmm10, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
     vmovdqu64   [rcx], xmm10                        ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm10, 0x01
-    vpxorq      xmm2, xmm2, xmm10                   ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vextracti64x2 xmm1, zmm10, 0x01
+    vpxorq      xmm1, xmm1, xmm10                   ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
     vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
-    vmovdqu64   xmm2, [rcx - 16]                    ; the block before
+    vmovdqu64   xmm1, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm3, xmm10, xmm2                   ; what the end differs by
+    vpxorq      xmm3, xmm10, xmm1                   ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 176]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 176]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
     vmovdqu64   [rcx], zmm10                        ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm2, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpclmulqdq  zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -8797,194 +8819,196 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
-    vpaddd      zmm20, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm1, zmm18                  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm2, [rdi + 688], 0x00      ; A0·K0
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm1, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm16                   ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm24, xmm2, [rdi + 304], 0x01      ; A1·B0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vpxorq      xmm22, xmm22, xmm24                 ; LO += it
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpclmulqdq  xmm25, xmm2, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
+    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
+    vpshufb     zmm9, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm1, zmm7                   ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm1, zmm8                   ; AES: 8 blocks ahead
+    vpclmulqdq  xmm12, xmm2, [rdi + 688], 0x00      ; A0·K0
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpaddd      zmm13, zmm1, zmm5                   ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm14, xmm2, [rdi + 304], 0x01      ; A1·B0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm15                 ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
+    vpxorq      xmm12, xmm12, xmm14                 ; LO += it
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
+    vpclmulqdq  xmm22, xmm2, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vpshufd     xmm24, xmm22, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vpternlogq  xmm25, xmm2, xmm24, 0x96            ; + HI
-    vaesenc     zmm2, zmm20, zmm11                  ; AES: round 8
-    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 8
-    vaesenc     zmm21, zmm23, zmm11                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vpclmulqdq  xmm22, xmm22, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
-    vaesenclast zmm14, zmm14, zmm13                 ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm14                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm14, zmm13, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm23, zmm19, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r11], zmm23                        ; AES: written
-    vpxorq      zmm14, zmm13, [r10 + 64]            ; AES: k_Nr + text
-    vpxorq      xmm19, xmm22, xmm25                 ; RES = fold(LO) + HI
-    vaesenclast zmm14, zmm2, zmm14                  ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm14                   ; AES: written
-    vpxorq      zmm2, zmm13, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm20                  ; AES: written
-    vpxorq      zmm2, zmm13, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vpshufd     xmm14, xmm12, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vpternlogq  xmm22, xmm2, xmm14, 0x96            ; + HI
+    vaesenc     zmm2, zmm9, zmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm10, zmm23                  ; AES: round 8
+    vaesenc     zmm10, zmm11, zmm23                 ; AES: round 8
+    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm12, xmm12, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm25, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      xmm12, xmm12, xmm22                 ; RES = fold(LO) + HI
+    vpxorq      zmm2, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
+    vpxorq      zmm2, zmm25, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
+    vpxorq      zmm2, zmm25, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .one_group:
-    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
-    vpaddd      zmm22, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpshufb     zmm11, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
+    vpaddd      zmm13, zmm1, zmm7                   ; AES: 4 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm24, zmm1, zmm18                  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm28, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm1, zmm15                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm26, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm16                   ; AES: the next counters
+    vpaddd      zmm14, zmm1, zmm8                   ; AES: 8 blocks ahead
+    vpclmulqdq  zmm28, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm1, zmm5                   ; AES: 12 blocks ahead
+    vpclmulqdq  zmm26, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
     vpclmulqdq  zmm27, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
     vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm15                 ; AES: round 1
     vpclmulqdq  zmm26, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
-    vpternlogq  zmm27, zmm20, zmm26, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 2
-    vpshufb     zmm14, zmm14, zmm0                  ; C2·H^3: C
-    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
-    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm26, zmm14, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vpternlogq  zmm28, zmm24, zmm26, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 1
+    vpternlogq  zmm27, zmm10, zmm26, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm10, zmm11, zmm16                 ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
+    vaesenc     zmm11, zmm13, zmm16                 ; AES: round 2
+    vaesenc     zmm13, zmm14, zmm16                 ; AES: round 2
+    vpclmulqdq  zmm14, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm26, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 3
+    vpternlogq  zmm28, zmm14, zmm26, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm14, zmm22, zmm17                 ; AES: round 3
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm14, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
-    vpternlogq  zmm27, zmm2, zmm25, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm20, zmm8                   ; AES: round 5
-    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 5
-    vpshufb     zmm21, zmm23, zmm0                  ; C1·H^4: C
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 5
-    vpxorq      zmm19, zmm21, zmm19                 ; C1·H^4: A = X + C
-    vaesenc     zmm21, zmm24, zmm8                  ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm23, zmm14, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm24, zmm19, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpternlogq  zmm28, zmm23, zmm24, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm14, zmm14, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm23, zmm19, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
-    vpternlogq  zmm27, zmm14, zmm23, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm14, zmm22, zmm11                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm22, zmm19, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vpxorq      zmm22, zmm28, zmm22                 ; C1·H^4: LO += it
-    vaesenc     zmm24, zmm14, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm14, zmm19, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm19, zmm21, zmm12                 ; AES: round 9
-    vpxorq      zmm21, zmm13, [r10]                 ; AES: k_Nr + text
-    vpshufd     zmm25, zmm22, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm23, zmm2, zmm21                  ; AES: last round: the other text
-    vmovdqu64   [r11], zmm23                        ; AES: written
-    vpternlogq  zmm27, zmm14, zmm25, 0x96           ; reduce: + HI
-    vpxorq      zmm2, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm14, zmm20, zmm2                  ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm22, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 64], zmm14                   ; AES: written
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm22, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 4
+    vpternlogq  zmm27, zmm2, zmm22, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm10, zmm19                  ; AES: round 5
+    vaesenc     zmm10, zmm11, zmm19                 ; AES: round 5
+    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
+    vaesenc     zmm11, zmm13, zmm19                 ; AES: round 5
+    vpxorq      zmm4, zmm4, zmm12                   ; C1·H^4: A = X + C
+    vaesenc     zmm12, zmm14, zmm19                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 6
+    vpclmulqdq  zmm14, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 7
+    vpclmulqdq  zmm13, zmm4, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vpternlogq  zmm27, zmm9, zmm13, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm9, zmm11, zmm23                  ; AES: round 8
+    vaesenc     zmm11, zmm12, zmm23                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm4, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vpxorq      zmm12, zmm28, zmm12                 ; C1·H^4: LO += it
+    vaesenc     zmm13, zmm9, zmm24                  ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vpxorq      zmm4, zmm25, [r10]                  ; AES: k_Nr + text
+    vpshufd     zmm14, zmm12, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpternlogq  zmm27, zmm9, zmm14, 0x96            ; reduce: + HI
+    vpxorq      zmm2, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm12, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
     vpxorq      zmm2, zmm2, zmm27                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm20, zmm13, [r10 + 128]           ; AES: k_Nr + text
-    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
-    vextracti64x4 ymm21, zmm2, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r11 + 128], zmm20                  ; AES: written
-    vpxorq      zmm22, zmm13, [r10 + 192]           ; AES: k_Nr + text
-    vpxorq      ymm21, ymm2, ymm21                  ; reduce: add up the lanes
-    vaesenclast zmm2, zmm19, zmm22                  ; AES: last round: the other text
+    vpxorq      zmm10, zmm25, [r10 + 128]           ; AES: k_Nr + text
+    vaesenclast zmm10, zmm13, zmm10                 ; AES: last round: the other text
+    vextracti64x4 ymm12, zmm2, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
+    vpxorq      zmm13, zmm25, [r10 + 192]           ; AES: k_Nr + text
+    vpxorq      ymm12, ymm2, ymm12                  ; reduce: add up the lanes
+    vaesenclast zmm2, zmm11, zmm13                  ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
-    vextracti64x2 xmm19, ymm21, 0x01                ; reduce: upper lanes
-    vpxorq      xmm19, xmm21, xmm19                 ; reduce: add up the lanes
+    vextracti64x2 xmm11, ymm12, 0x01                ; reduce: upper lanes
+    vpxorq      xmm12, xmm12, xmm11                 ; reduce: add up the lanes
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
@@ -8993,10 +9017,10 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 .one_after_group:
 .one_rest:
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm16, rbx
+    vmovq       xmm6, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm21, rbp
-    vpunpcklqdq xmm16, xmm16, xmm21                 ; bits of both lengths, bytes reversed
+    vmovq       xmm11, rbp
+    vpunpcklqdq xmm6, xmm6, xmm11                   ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -9010,71 +9034,72 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm21, [rsi]                        ; whole blocks
-    vinserti64x2 zmm21, zmm21, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm11, [rsi]                        ; whole blocks
+    vinserti64x2 zmm11, zmm11, [rsi + 32], 0x02     ; and the third
+    vmovdqu64   xmm13, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm11, xmm13, 0x03          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm21, [rsi]                        ; whole blocks
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm11, [rsi]                        ; whole blocks
+    vmovdqu64   xmm13, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm11, xmm13, 0x02          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm21, [rsi]                        ; whole blocks
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm11, [rsi]                        ; whole blocks
+    vmovdqu64   xmm13, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm11, ymm11, xmm13, 0x01          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm21, [rsi]                        ; whole blocks
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm11, [rsi]                        ; whole blocks
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm21, [rsi]                        ; the first bytes
-    vmovq       xmm22, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 24]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovq       xmm11, [rsi]                        ; the first bytes
+    vmovq       xmm13, [rsi + rax - 8]              ; the last bytes
+    vpshufb     xmm13, xmm13, [rcx + 24]            ; in their places
+    vporq       xmm11, xmm11, xmm13                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm21, [rsi]                        ; the first bytes
-    vmovd       xmm22, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 20]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovd       xmm11, [rsi]                        ; the first bytes
+    vmovd       xmm13, [rsi + rax - 4]              ; the last bytes
+    vpshufb     xmm13, xmm13, [rcx + 20]            ; in their places
+    vporq       xmm11, xmm11, xmm13                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r8d, byte [rsi]                     ; byte 0
-    vmovq       xmm21, r8
+    vmovq       xmm11, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, rax
     shr         r8, 0x01
     movzx       r8d, byte [rsi + r8]                ; byte n >> 1
-    vmovq       xmm22, r8
+    vmovq       xmm13, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x01
-    vporq       xmm21, xmm21, xmm22
+    vpslldq     xmm13, xmm13, 0x01
+    vporq       xmm11, xmm11, xmm13
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm22, rsi
+    vmovq       xmm13, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x02
-    vporq       xmm21, xmm21, xmm22
-    vpandq      xmm21, xmm21, [rcx + 112]           ; zero-padded
+    vpslldq     xmm13, xmm13, 0x02
+    vporq       xmm11, xmm11, xmm13
+    vpandq      xmm11, xmm11, [rcx + 112]           ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm21, [rsi]                        ; whole blocks
+    vmovdqu64   zmm11, [rsi]                        ; whole blocks
 .one_rest_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -9082,492 +9107,489 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     sub         r8, rsi                             ; H^(m+1)
     cmp         r9, 0x81
     jae         .one_rest_over_2
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vpshufb     zmm15, zmm20, zmm0                  ; C3·H^2: C
+    vpshufb     zmm5, zmm10, zmm0                   ; C3·H^2: C
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm18, zmm15, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpclmulqdq  zmm17, zmm15, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x00       ; C3·H^2: A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm3, zmm2, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpternlogq  zmm18, zmm17, zmm3, 0x96            ; C2·H^3: LO += it
-    vpclmulqdq  zmm17, zmm15, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm15, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm4, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm17, zmm3, zmm4, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpshufb     zmm3, zmm14, zmm0                   ; C2·H^3: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C2·H^3: LO += it
+    vpclmulqdq  zmm10, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm3, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vpshufb     zmm3, zmm9, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm5, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C1·H^4: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vpclmulqdq  zmm4, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  zmm17, zmm2, zmm4, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm2, zmm23, zmm0                   ; C1·H^4: C
-    vpxorq      zmm2, zmm2, zmm19                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vpternlogq  zmm10, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm2, zmm4, zmm0                    ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm12                   ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
     vpclmulqdq  zmm4, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
     vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpternlogq  zmm8, zmm4, zmm5, 0x96              ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
     vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
     vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  zmm17, zmm3, zmm4, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpternlogq  zmm10, zmm3, zmm4, 0x96             ; C1·H^4: HI += it
     vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm3, zmm18, zmm3                   ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpxorq      zmm3, zmm8, zmm3                    ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vpshufd     zmm4, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm17, zmm2, zmm4, 0x96             ; reduce: + HI
-    vaesenc     zmm2, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      xmm4, xmm1, xmm4                    ; lengths: LO += it
-    vpxorq      zmm5, zmm13, zmm21                  ; AES: k_Nr + text
-    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm6, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vpxorq      xmm1, xmm1, xmm6                    ; lengths: HI += it
-    vaesenclast zmm10, zmm2, zmm5                   ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm17                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm2, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
+    vpxorq      zmm5, zmm25, zmm11                  ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm6                    ; lengths: HI += it
+    vaesenclast zmm11, zmm1, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, zmm10                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm12, xmm1, xmm3                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm11, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm12                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm15, zmm20, zmm0                  ; C3·H^2: C
-    vpshufb     zmm18, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm5, zmm10, zmm0                   ; C3·H^2: C
+    vpshufb     zmm8, zmm1, zmm0                    ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm1, zmm1, zmm17                   ; AES: 4 blocks ahead
-    vpclmulqdq  zmm22, zmm15, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpclmulqdq  zmm17, zmm15, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpaddd      zmm1, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpclmulqdq  zmm13, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm20, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpternlogq  zmm22, zmm17, zmm20, 0x96           ; C2·H^3: LO += it
+    vpclmulqdq  zmm10, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpternlogq  zmm13, zmm7, zmm10, 0x96            ; C2·H^3: LO += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm20, zmm15, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpclmulqdq  zmm3, zmm15, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm15, zmm18, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  zmm20, zmm3, zmm17, 0x96            ; C2·H^3: HI += it
-    vpshufb     zmm3, zmm14, zmm0                   ; C2·H^3: C
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
-    vpclmulqdq  zmm14, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm22, zmm14, zmm5, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm10, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm5, zmm8, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm7, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C2·H^3: HI += it
+    vpshufb     zmm3, zmm9, zmm0                    ; C2·H^3: C
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm7, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpternlogq  zmm20, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm2, zmm23, zmm0                   ; C1·H^4: C
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpxorq      zmm2, zmm2, zmm19                   ; C1·H^4: A = X + C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vpternlogq  zmm10, zmm2, zmm7, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm2, zmm4, zmm0                    ; C1·H^4: C
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vpxorq      zmm2, zmm2, zmm12                   ; C1·H^4: A = X + C
+    vaesenc     zmm4, zmm5, zmm19                   ; AES: round 5
     vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm6, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm7, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vpternlogq  zmm13, zmm5, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
     vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpternlogq  zmm20, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm4, zmm21                   ; AES: round 7
     vpclmulqdq  zmm4, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm5, zmm22, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      zmm5, zmm13, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
     vpshufd     zmm4, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm20, zmm2, zmm4, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm2, xmm16, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm6, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
     vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm2, zmm13, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm7, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm1, xmm7                    ; lengths: HI += it
-    vpclmulqdq  zmm3, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm3, zmm3, zmm20                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm5, zmm13, zmm21                  ; AES: k_Nr + text
-    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm10, zmm6, zmm5                   ; AES: last round: the other text
-    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm3, xmm5                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  xmm2, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm7, zmm25, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm2, xmm6                    ; lengths: HI += it
+    vpclmulqdq  zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm5, zmm5, zmm10                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm25, zmm11                  ; AES: k_Nr + text
+    vextracti64x4 ymm7, zmm5, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm11, zmm1, zmm6                   ; AES: last round: the other text
+    vpxorq      ymm1, ymm5, ymm7                    ; reduce: add up the lanes
+    vextracti64x2 xmm5, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm12, xmm1, xmm5                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm11, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm1, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm12                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
+    jmp         .one_rest_written
+.one_rest_over_2:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0xc1
+    jae         .one_rest_over_3
+    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
+    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm1, zmm1, zmm8                    ; AES: 8 blocks ahead
+    vpclmulqdq  zmm8, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm13, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
+    vpternlogq  zmm14, zmm8, zmm13, 0x96            ; C2·H^3: LO += it
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm3, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vpternlogq  zmm13, zmm3, zmm8, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpshufb     zmm3, zmm9, zmm0                    ; C2·H^3: C
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vpternlogq  zmm13, zmm2, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm5, zmm18                   ; AES: round 4
+    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
+    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 4
+    vpxorq      zmm4, zmm4, zmm12                   ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vpternlogq  zmm13, zmm3, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vpxorq      zmm3, zmm14, zmm3                   ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpshufd     zmm7, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm8, zmm25, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm8, zmm2, zmm8                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm6                    ; lengths: HI += it
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm13                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
+    vpxorq      zmm6, zmm25, zmm11                  ; AES: k_Nr + text
+    vextracti64x2 xmm7, ymm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm11, zmm1, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm12, xmm3, xmm7                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm11, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm3, zmm5, zmm0                    ; C
     vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
     vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
     vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
     vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm8, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm12                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     jmp         .one_rest_written
-.one_rest_over_2:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0xc1
-    jae         .one_rest_over_3
-    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
-    vpaddd      zmm17, zmm1, zmm17                  ; AES: 4 blocks ahead
+.one_rest_over_3:
+    vpshufb     zmm13, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
+    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm1, zmm1, zmm18                   ; AES: 8 blocks ahead
-    vpclmulqdq  zmm18, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm22, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm8, zmm1, zmm8                    ; AES: 8 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpaddd      zmm1, zmm1, zmm5                    ; AES: 12 blocks ahead
+    vpclmulqdq  zmm5, zmm2, [rdi + 640], 0x00       ; C4·H^1: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm22, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
-    vpternlogq  zmm24, zmm18, zmm22, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm22, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpternlogq  zmm22, zmm14, zmm5, 0x96            ; C2·H^3: LO += it
+    vpxorq      zmm5, zmm7, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm7, zmm8, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm8, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm20, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm18, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpternlogq  zmm22, zmm3, zmm18, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpshufb     zmm3, zmm14, zmm0                   ; C2·H^3: C
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
-    vpclmulqdq  zmm14, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm15, zmm17, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm17, zmm3, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm24, zmm14, zmm17, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm13, zmm15                  ; AES: round 1
+    vpclmulqdq  zmm10, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 1
+    vpternlogq  zmm14, zmm8, zmm10, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpshufb     zmm8, zmm9, zmm0                    ; C2·H^3: C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm8, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vpternlogq  zmm22, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
-    vpclmulqdq  zmm14, zmm3, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  zmm22, zmm2, zmm14, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm4, zmm7                    ; AES: round 4
-    vpshufb     zmm4, zmm23, zmm0                   ; C1·H^4: C
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm19                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpternlogq  zmm24, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpternlogq  zmm22, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpxorq      zmm3, zmm24, zmm3                   ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpshufd     zmm6, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpternlogq  zmm22, zmm4, zmm6, 0x96             ; reduce: + HI
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm16, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vpxorq      xmm4, xmm4, xmm6                    ; lengths: LO += it
-    vaesenc     zmm6, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm7, zmm13, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm1, xmm8                    ; lengths: HI += it
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpclmulqdq  zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm7, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, zmm22                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm8, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vpternlogq  zmm14, zmm2, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm3, zmm18                   ; AES: round 4
+    vpshufb     zmm3, zmm4, zmm0                    ; C1·H^4: C
+    vaesenc     zmm4, zmm5, zmm18                   ; AES: round 4
+    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 4
+    vpxorq      zmm3, zmm3, zmm12                   ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm8, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vpternlogq  zmm22, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm8, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpxorq      zmm7, zmm22, zmm7                   ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpternlogq  zmm14, zmm3, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm8, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm9, zmm4, zmm24                   ; AES: round 9
+    vpxorq      xmm4, xmm5, xmm8                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm5, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm8, zmm25, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm8, zmm2, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpxorq      xmm2, xmm5, xmm6                    ; lengths: HI += it
+    vpxorq      zmm5, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm6, zmm14                   ; reduce: RES = fold(LO) + HI
     vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
-    vpxorq      zmm7, zmm13, zmm21                  ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm10, zmm6, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm19, xmm3, xmm8                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm7, zmm25, [r10 + 128]            ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      ymm6, ymm6, ymm9                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
+    vpxorq      zmm7, zmm25, zmm11                  ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm11, zmm1, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm12, xmm6, xmm9                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm11, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm5, zmm5, zmm0                    ; C
     vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
     vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
     vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C2: HI += it
+    vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C2: HI += it
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
     vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
     vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
     vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm8, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm12                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .one_rest_written
-.one_rest_over_3:
-    vpshufb     zmm22, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
-    vpaddd      zmm17, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm18, zmm1, zmm18                  ; AES: 8 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpaddd      zmm1, zmm1, zmm15                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm15, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpternlogq  zmm25, zmm24, zmm15, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm15, zmm17, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm17, zmm18, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm20, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm22, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm20, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpternlogq  zmm24, zmm18, zmm20, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpshufb     zmm4, zmm14, zmm0                   ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm14, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm18, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm25, zmm14, zmm18, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
-    vaesenc     zmm14, zmm17, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm15, zmm4, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  zmm24, zmm2, zmm15, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm3, zmm7                    ; AES: round 4
-    vpshufb     zmm3, zmm23, zmm0                   ; C1·H^4: C
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm14, zmm7                   ; AES: round 4
-    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm14, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpternlogq  zmm25, zmm7, zmm14, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpternlogq  zmm24, zmm4, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpxorq      zmm7, zmm25, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpternlogq  zmm24, zmm3, zmm6, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm16, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vpxorq      xmm4, xmm4, xmm6                    ; lengths: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm6, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm8, zmm13, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      xmm1, xmm1, xmm9                    ; lengths: HI += it
-    vpxorq      zmm8, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm7, zmm7, zmm24                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm8, zmm13, [r10 + 128]            ; AES: k_Nr + text
-    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm8, zmm13, zmm21                  ; AES: k_Nr + text
-    vextracti64x2 xmm9, ymm7, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm10, zmm6, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm19, xmm7, xmm9                   ; reduce: add up the lanes
-    vpandq      zmm6, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r11 + rdx]                    ; the last register
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm2, zmm10, 0x02
-    vmovdqu64   [rcx], ymm10                        ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
+    vextracti64x2 xmm1, zmm11, 0x02
+    vmovdqu64   [rcx], ymm11                        ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm10, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm11, 0x03
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm10                        ; written
-    vextracti64x2 xmm2, zmm10, 0x01
+    vmovdqu64   [rcx], ymm11                        ; written
+    vextracti64x2 xmm1, zmm11, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm10, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm11, 0x02
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm10                        ; written
+    vmovdqu64   [rcx], xmm11                        ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm10, 0x01
-    vpxorq      xmm2, xmm2, xmm10                   ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vextracti64x2 xmm1, zmm11, 0x01
+    vpxorq      xmm1, xmm1, xmm11                   ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm3, xmm11, [rdx + rax + 160]      ; in front
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm10                        ; written
+    vmovdqu64   [rcx], xmm11                        ; written
     jmp         short .one_rest_out_done
 .one_rest_out_under_16:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm10, 0x00                  ; the first bytes
-    vpshufb     xmm2, xmm10, [rdx + rax + 8]        ; the last bytes
-    vpextrq     [rcx + rax - 8], xmm2, 0x00         ; the last bytes
+    vpextrq     [rcx], xmm11, 0x00                  ; the first bytes
+    vpshufb     xmm1, xmm11, [rdx + rax + 8]        ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm1, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm10                        ; the first bytes
-    vpshufb     xmm2, xmm10, [rdx + rax + 12]       ; the last bytes
-    vmovd       [rcx + rax - 4], xmm2               ; the last bytes
+    vmovd       [rcx], xmm11                        ; the first bytes
+    vpshufb     xmm1, xmm11, [rdx + rax + 12]       ; the last bytes
+    vmovd       [rcx + rax - 4], xmm1               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm10, 0x00             ; the first bytes
+    vpextrb     byte [rcx], xmm11, 0x00             ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm2, xmm10, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm10, [rdx + rax + 15]       ; the last bytes
-    vpextrb     byte [rcx + rax - 1], xmm2, 0x00    ; the last bytes
+    vpshufb     xmm1, xmm11, [rdx + rsi + 16]
+    vpextrb     byte [rcx + rsi], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm1, xmm11, [rdx + rax + 15]       ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm1, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm10                        ; written
+    vmovdqu64   [rcx], zmm11                        ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm2, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpclmulqdq  zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -9581,8 +9603,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [rcx], xmm0                         ; tag
     mov         ecx, 0x00
     mov         [rax + 72], rcx                     ; status
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_end
 .one_refused:
     mov         rax, [rsp + 320]
@@ -12525,17 +12545,17 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         r9, rbp
     mov         r8, rbx
     vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm4, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm5, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm6, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm7, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm8, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm9, [rdi + 864]               ; k_6
-    vbroadcasti64x2 zmm10, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm11, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm12, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm13, [rdi + 928]              ; k_10
-    vpshufb     zmm14, zmm1, zmm0                   ; counter block
+    vbroadcasti64x2 zmm16, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm17, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm18, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm19, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm20, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm21, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm22, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm23, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm25, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm26, [rdi + 928]              ; k_10
+    vpshufb     zmm4, zmm1, zmm0                    ; counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_one]  ; the next counters
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -12543,45 +12563,55 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_groups
     mov         rax, rbp
     shl         rax, 0x03                           ; bits
-    vmovq       xmm15, rax
+    vmovq       xmm5, rax
     shl         r11, 0x03                           ; bits
-    vmovq       xmm16, r11
-    vpunpcklqdq xmm15, xmm15, xmm16                 ; bits of both lengths, bytes reversed
+    vmovq       xmm6, r11
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         r9, 0x41
     jae         .one_alone_more
     cmp         r9, 0x11
     jae         .one_alone_from_17
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x01
     jae         .one_alone_from_1
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm1, zmm14, zmm3                   ; AES: + k_0
-    vpclmulqdq  xmm14, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  xmm14, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm15, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpxorq      zmm1, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm3, [rdi + 784]                   ; AES: k_1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
+    vmovdqu64   xmm3, [rdi + 800]                   ; AES: k_2
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 2
+    vmovdqu64   xmm3, [rdi + 816]                   ; AES: k_3
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 3
+    vmovdqu64   xmm3, [rdi + 832]                   ; AES: k_4
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 4
+    vmovdqu64   xmm3, [rdi + 848]                   ; AES: k_5
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vmovdqu64   xmm5, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm5                    ; AES: round 6
+    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; S: HI += it
+    vmovdqu64   xmm3, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 7
     vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpxorq      xmm14, xmm14, xmm3                  ; S: LO += it
-    vaesenclast zmm3, zmm1, zmm13                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm1, xmm5, xmm1                    ; S: HI += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vmovdqu64   xmm4, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 8
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vmovdqu64   xmm3, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 9
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm1, xmm1, xmm26                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_1:
     cmp         r9, 0x10
@@ -12589,419 +12619,423 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
     cmp         r9, 0x08
-    jae         short .one_alone_in_1_longest
+    jae         .one_alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm16, [r10]                        ; the first bytes
-    vmovd       xmm17, [r10 + r9 - 4]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rax + 20]            ; in their places
-    vporq       xmm16, xmm16, xmm17                 ; zero-padded
+    vmovd       xmm6, [r10]                         ; the first bytes
+    vmovd       xmm7, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rax + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm16, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm17, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x01
-    vporq       xmm16, xmm16, xmm17
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm17, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x02
-    vporq       xmm16, xmm16, xmm17
-    vpandq      xmm16, xmm16, [rax + 112]           ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rax + 112]             ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm16, [r10]                        ; the first bytes
-    vmovq       xmm17, [r10 + r9 - 8]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rax + 24]            ; in their places
-    vporq       xmm16, xmm16, xmm17                 ; zero-padded
+    vmovq       xmm6, [r10]                         ; the first bytes
+    vmovq       xmm7, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rax + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .one_alone_in_1_done:
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm17, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rcx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  xmm18, xmm17, xmm14, 0x96           ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      xmm14, xmm18, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm4, zmm16, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm14, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm2, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm1, xmm17, xmm1                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; C1: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vmovd       [r8], xmm5                          ; the first bytes
-    vpshufb     xmm2, xmm5, [rax + r9 + 12]         ; the last bytes
-    vmovd       [r8 + r9 - 4], xmm2                 ; the last bytes
+    vpshufb     xmm1, xmm5, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r8 + r9 - 4], xmm1                 ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_under_4:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vpextrb     byte [r8], xmm5, 0x00               ; the first bytes
     mov         rcx, r9
     shr         rcx, 0x01
-    vpshufb     xmm2, xmm5, [rax + rcx + 16]
-    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; byte n >> 1
-    vpshufb     xmm2, xmm5, [rax + r9 + 15]         ; the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; the last bytes
+    vpshufb     xmm1, xmm5, [rax + rcx + 16]
+    vpextrb     byte [r8 + rcx], xmm1, 0x00         ; byte n >> 1
+    vpshufb     xmm1, xmm5, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm1, 0x00      ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_longest:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vpextrq     [r8], xmm5, 0x00                    ; the first bytes
-    vpshufb     xmm2, xmm5, [rax + r9 + 8]          ; the last bytes
-    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; the last bytes
+    vpshufb     xmm1, xmm5, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r8 + r9 - 8], xmm1, 0x00           ; the last bytes
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm16, [r10]                        ; whole blocks
+    vmovdqu64   xmm6, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm17, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rcx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  xmm18, xmm17, xmm14, 0x96           ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      xmm14, xmm18, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm4, zmm16, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm14, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm2, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm1, xmm17, xmm1                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], xmm2                          ; written
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], xmm1                          ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .one_alone_from_49
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm16, [r10]                        ; whole blocks
-    vmovdqu64   xmm17, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rax + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; with them
+    vmovdqu64   xmm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm17, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rcx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  xmm18, xmm17, xmm14, 0x96           ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      xmm14, xmm18, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm4, zmm16, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm14, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm2, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm1, xmm17, xmm1                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], xmm2                          ; written
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], xmm1                          ; written
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm2, 0x01
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm1, 0x01
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rax + r9 - 16]         ; at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 160]        ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
+    vpshufb     xmm1, xmm1, [rax + r9 + 160]        ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
     jmp         .one_alone_reduce
 .one_alone_from_33:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm16, [r10]                        ; whole blocks
-    vmovdqu64   xmm17, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rax + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm16, xmm17, 0x02          ; with them
+    vmovdqu64   ymm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm17, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rcx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  xmm18, xmm17, xmm14, 0x96           ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      xmm14, xmm18, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm4, zmm16, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm14, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm2, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm1, xmm17, xmm1                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], ymm2                          ; written
-    vextracti64x2 xmm3, zmm2, 0x01
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], ymm1                          ; written
+    vextracti64x2 xmm3, zmm1, 0x01
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm2, 0x02
-    vpxorq      xmm2, xmm2, xmm3                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 32]         ; at the end
+    vextracti64x2 xmm1, zmm1, 0x02
+    vpxorq      xmm1, xmm1, xmm3                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r9 - 32]         ; at the end
     vpshufb     xmm3, xmm3, [rax + r9 + 144]        ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
     jmp         .one_alone_reduce
 .one_alone_from_49:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm16, [r10]                        ; whole blocks
-    vinserti64x2 zmm16, zmm16, [r10 + 32], 0x02     ; and the third
-    vmovdqu64   xmm17, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rax + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm16, xmm17, 0x03          ; with them
+    vmovdqu64   ymm6, [r10]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm17, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rcx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  xmm18, xmm17, xmm14, 0x96           ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      xmm14, xmm18, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm4, zmm16, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm14, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm2, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm1, xmm17, xmm1                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; C1: HI += it
-    vextracti64x2 xmm2, zmm5, 0x02
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    vextracti64x2 xmm1, zmm5, 0x02
     vmovdqu64   [r8], ymm5                          ; written
-    vmovdqu64   [r8 + 32], xmm2                     ; written
+    vmovdqu64   [r8 + 32], xmm1                     ; written
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm5, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
+    vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm16, [r10]                        ; whole blocks
+    vmovdqu64   zmm6, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm17, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rcx + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  xmm18, xmm17, xmm14, 0x96           ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm17, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      xmm14, xmm18, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm4, zmm16, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm14, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm2, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpxorq      xmm1, xmm17, xmm1                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], zmm2                          ; written
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], zmm1                          ; written
     jmp         .one_alone_reduce
 .one_alone_more:
     mov         rax, r9
@@ -13013,382 +13047,380 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rdx, r9
     sub         rdx, rax                            ; bytes before the last register
     lea         rsi, [r10 + rdx]                    ; the last register
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_alone_in_longest
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm16, [rsi]                        ; whole blocks
-    vinserti64x2 zmm16, zmm16, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm17, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm16, xmm17, 0x03          ; with them
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm16, [rsi]                        ; whole blocks
-    vmovdqu64   xmm17, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm16, xmm17, 0x02          ; with them
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm16, [rsi]                        ; whole blocks
-    vmovdqu64   xmm17, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; with them
+    vmovdqu64   xmm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm16, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm16, xmm16, [rcx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 32]              ; those of the last block, zero-padded
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm16, [rsi]                        ; whole blocks
+    vmovdqu64   zmm6, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rcx                            ; H^(m+1)
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_alone_over_3
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm18, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm2, [rsi + 368], 0x00      ; S: A0·K0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpternlogq  xmm20, xmm18, xmm19, 0x96           ; S: LO += it
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm18, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm14, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm15, xmm2, [rsi + 368], 0x10      ; S: A0·K1
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  xmm18, xmm4, xmm15, 0x96            ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm5, zmm14, zmm6                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpxorq      xmm14, xmm20, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpshufb     zmm4, zmm16, zmm0                   ; C
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm4, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm4, [rsi + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpternlogq  zmm14, zmm6, zmm7, 0x96             ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm9, xmm2, [rsi + 368], 0x00       ; S: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpternlogq  xmm10, xmm8, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm4, zmm7, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm7, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpxorq      xmm4, xmm10, xmm5                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm5, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm5, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C2: LO += it
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm1, zmm9                    ; AES: round 6
-    vpxorq      xmm1, xmm18, xmm2                   ; S: HI += it
-    vaesenc     zmm2, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm5, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpternlogq  zmm1, zmm5, zmm4, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm6, zmm11                   ; AES: round 8
-    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenclast zmm2, zmm2, zmm13                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm7, zmm5, [rsi], 0x01             ; C1: A1·B0
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm13, [r10]                  ; AES: k_Nr + text
-    vpternlogq  zmm14, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm6, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm7, [rsi], 0x01             ; C1: A1·B0
+    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm26, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpclmulqdq  zmm3, zmm7, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm19, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm20, xmm2, [rsi + 368], 0x00      ; S: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpternlogq  xmm21, xmm19, xmm20, 0x96           ; S: LO += it
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm10, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm15, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm15, zmm17, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm17, xmm2, [rsi + 368], 0x10      ; S: A0·K1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vpternlogq  xmm19, xmm3, xmm17, 0x96            ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm14, zmm5                   ; AES: round 2
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm7, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm7, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
     vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
-    vpxorq      xmm14, xmm21, xmm4                  ; S: LO += it
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vmovdqu64   zmm5, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm17, zmm5, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm5, [rsi + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpternlogq  zmm14, zmm17, zmm6, 0x96            ; C2: LO += it
-    vaesenc     zmm6, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm1, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm2, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm15, zmm8                   ; AES: round 5
-    vpxorq      xmm1, xmm19, xmm1                   ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 6
-    vpshufb     zmm6, zmm16, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm6, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm6, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpternlogq  zmm1, zmm7, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
-    vaesenclast zmm7, zmm2, zmm13                   ; AES: E_K(J_0)
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm6, zmm2, [rsi + 384], 0x00       ; C1: A0·K0
-    vpxorq      zmm7, zmm13, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpternlogq  zmm14, zmm6, zmm7, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm2, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm7, zmm8, zmm17                   ; AES: round 2
+    vpxorq      xmm4, xmm11, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm8, [rsi + 448], 0x00      ; C2: A0·K0
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm8, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vpxorq      xmm2, xmm9, xmm2                    ; S: HI += it
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpshufb     zmm8, zmm6, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm9, zmm8, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm8, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm10, zmm26, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; C1: LO += it
+    vmovdqu64   [r8], zmm5                          ; AES: written
+    vpxorq      zmm3, zmm26, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpxorq      zmm3, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm6, zmm5, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm4, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm3, zmm8, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm1, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm22, xmm15, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm19, xmm15, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpaddd      zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm21, xmm2, [rsi + 368], 0x00      ; S: A0·K0
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpaddd      zmm10, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm2, [rsi + 368], 0x00      ; S: A0·K0
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
-    vpternlogq  xmm22, xmm19, xmm21, 0x96           ; S: LO += it
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm21, xmm15, [rdi + 688], 0x10     ; lengths: A0·K1
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm15, xmm15, [rdi + 304], 0x11     ; lengths: A1·B1
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm20, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm20, xmm2, [rsi + 368], 0x10      ; S: A0·K1
+    vpternlogq  xmm12, xmm9, xmm11, 0x96            ; S: LO += it
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm9, zmm10, zmm3                   ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpternlogq  xmm21, xmm15, xmm20, 0x96           ; S: HI += it
-    vaesenc     zmm15, zmm17, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rsi - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm17, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 1
-    vpxorq      xmm14, xmm22, xmm14                 ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vmovdqu64   zmm4, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm4, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm4, [rsi + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpternlogq  zmm14, zmm19, zmm5, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 3
-    vaesenc     zmm17, zmm18, zmm6                  ; AES: round 3
+    vpxorq      zmm10, zmm4, zmm3                   ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vpternlogq  xmm11, xmm5, xmm3, 0x96             ; S: HI += it
+    vaesenc     zmm3, zmm7, zmm16                   ; AES: round 1
+    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm7, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpxorq      xmm4, xmm12, xmm4                   ; S: LO += it
+    vaesenc     xmm8, xmm10, xmm16                  ; AES: round 1
+    vmovdqu64   zmm9, [r10 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm9, [rsi + 448], 0x00      ; C2: A0·K0
+    vaesenc     xmm8, xmm8, xmm17                   ; AES: round 2
+    vpclmulqdq  zmm12, zmm9, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vpternlogq  zmm4, zmm10, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpxorq      xmm1, xmm21, xmm2                   ; S: HI += it
-    vaesenc     zmm2, zmm15, zmm7                   ; AES: round 4
-    vpclmulqdq  zmm15, zmm4, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm4, zmm4, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpternlogq  zmm1, zmm15, zmm4, 0x96             ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vmovdqu64   zmm4, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 5
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm4, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm15, zmm4, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vpternlogq  zmm14, zmm8, zmm15, 0x96            ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm4, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpternlogq  zmm1, zmm8, zmm4, 0x96              ; C3: HI += it
-    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpshufb     zmm6, zmm16, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm6, [rsi + 576], 0x00       ; C4: A0·K0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [rsi + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C4: LO += it
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rsi + 576], 0x10       ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm6, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: E_K(J_0)
-    vpternlogq  zmm1, zmm8, zmm6, 0x96              ; C4: HI += it
-    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm13, [r10]                  ; AES: k_Nr + text
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpclmulqdq  zmm2, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
-    vpxorq      zmm3, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm6, [rsi], 0x01             ; C1: A1·B0
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpternlogq  zmm14, zmm2, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm2, zmm13, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpclmulqdq  zmm2, zmm6, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm13, zmm16                  ; AES: k_Nr + text
-    vaesenclast zmm6, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm2, 0x96              ; C1: HI += it
+    vaesenc     xmm8, xmm8, xmm18                   ; AES: round 3
+    vpxorq      xmm2, xmm11, xmm2                   ; S: HI += it
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm9, [rsi + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm19                   ; AES: round 4
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vmovdqu64   zmm9, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm8, xmm8, xmm20                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm8, xmm8, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpshufb     zmm9, zmm6, zmm0                    ; C
+    vaesenc     xmm8, xmm8, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rsi + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C4: LO += it
+    vaesenc     xmm8, xmm8, xmm23                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rsi + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C4: HI += it
+    vaesenc     xmm8, xmm8, xmm25                   ; AES: round 9
+    vmovdqu64   zmm9, [r10]                         ; C, bytes as in memory
+    vaesenclast xmm8, xmm8, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
+    vpshufb     zmm8, zmm9, zmm0                    ; C
+    vpxorq      zmm9, zmm26, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm8, [rsi + 384], 0x00       ; C1: A0·K0
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpclmulqdq  zmm3, zmm8, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm10, zmm26, [r10 + 64]            ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; C1: LO += it
+    vmovdqu64   [r8 + 64], zmm5                     ; AES: written
+    vpxorq      zmm3, zmm26, [r10 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
+    vpclmulqdq  zmm3, zmm8, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm1, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r8 + rdx]                     ; the last register
     cmp         rax, 0x40
     jae         .one_alone_out_longest
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm2, zmm6, 0x02
+    vextracti64x2 xmm1, zmm6, 0x02
     vmovdqu64   [rcx], ymm6                         ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm6, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
     vmovdqu64   [rcx], ymm6                         ; written
-    vextracti64x2 xmm2, zmm6, 0x01
+    vextracti64x2 xmm1, zmm6, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm6, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_33:
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
     vmovdqu64   [rcx], xmm6                         ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm6, 0x01
-    vpxorq      xmm2, xmm2, xmm6                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vextracti64x2 xmm1, zmm6, 0x01
+    vpxorq      xmm1, xmm1, xmm6                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
     vpshufb     xmm3, xmm6, [rdx + rax + 160]       ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
-    vmovdqu64   xmm2, [rcx - 16]                    ; the block before
+    vmovdqu64   xmm1, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm3, xmm6, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm6, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 176]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 176]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
     vmovdqu64   [rcx], zmm6                         ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm2, zmm14, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm14, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -13398,232 +13430,234 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm2, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm21, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm22, xmm2, [rdi + 48], 0x01       ; S: A1·B0
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm1, zmm18                  ; AES: 8 blocks ahead
-    vpxorq      xmm26, xmm20, xmm22                 ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm1, zmm15                  ; AES: 12 blocks ahead
-    vmovdqu64   zmm23, [r10 + 64]                   ; C, bytes as in memory
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C
-    vpaddd      zmm1, zmm1, zmm16                   ; AES: the next counters
-    vpclmulqdq  zmm24, zmm23, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm23, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C2: LO += it
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm24, xmm2, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
+    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
+    vpshufb     zmm9, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm2, [rdi + 432], 0x00      ; S: A0·K0
+    vpaddd      zmm11, zmm1, zmm7                   ; AES: 4 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm2, [rdi + 48], 0x01       ; S: A1·B0
+    vpaddd      zmm13, zmm1, zmm8                   ; AES: 8 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpxorq      xmm24, xmm10, xmm12                 ; S: LO += it
+    vpaddd      zmm10, zmm1, zmm5                   ; AES: 12 blocks ahead
+    vmovdqu64   zmm12, [r10 + 64]                   ; C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm12, [rdi + 512], 0x00     ; C2: A0·K0
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm15, zmm12, [rdi + 128], 0x01     ; C2: A1·B0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpternlogq  zmm24, zmm14, zmm15, 0x96           ; C2: LO += it
+    vpclmulqdq  xmm14, xmm2, [rdi + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vpxorq      xmm25, xmm24, xmm2                  ; S: HI += it
-    vaesenc     zmm2, zmm20, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm20, zmm23, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm23, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vpternlogq  zmm25, zmm20, zmm23, 0x96           ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 2
-    vmovdqu64   zmm20, [r10 + 128]                  ; C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 3
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm20, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm24, zmm20, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vpternlogq  zmm26, zmm23, zmm24, 0x96           ; C3: LO += it
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm23, zmm20, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vpternlogq  zmm25, zmm23, zmm20, 0x96           ; C3: HI += it
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vmovdqu64   zmm20, [r10 + 192]                  ; C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm23, zmm20, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm24, zmm20, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpternlogq  zmm26, zmm23, zmm24, 0x96           ; C4: LO += it
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm23, zmm20, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm20, zmm20, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vpternlogq  zmm25, zmm23, zmm20, 0x96           ; C4: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vaesenc     zmm20, zmm22, zmm10                 ; AES: round 7
-    vmovdqu64   zmm22, [r10]                        ; C, bytes as in memory
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vpshufb     zmm22, zmm22, zmm0                  ; C
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm23, zmm22, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm24, zmm22, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vpternlogq  zmm26, zmm23, zmm24, 0x96           ; C1: LO += it
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm23, zmm22, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm22, zmm22, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenclast zmm14, zmm14, zmm13                 ; AES: E_K(J_0)
-    vpternlogq  zmm25, zmm23, zmm22, 0x96           ; C1: HI += it
-    vmovdqu64   [rsp], xmm14                        ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm14, zmm26, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm22, zmm13, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm22                 ; AES: last round: the other text
-    vpshufd     zmm22, zmm26, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [r8], zmm19                         ; AES: written
-    vpternlogq  zmm22, zmm25, zmm14, 0x96           ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm14, zmm13, [r10 + 64]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm21, zmm14                 ; AES: last round: the other text
-    vextracti64x4 ymm19, zmm22, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
-    vpxorq      ymm14, ymm22, ymm19                 ; reduce: add up the lanes
-    vpxorq      zmm19, zmm13, [r10 + 128]           ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: last round: the other text
-    vextracti64x2 xmm19, ymm14, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm13, [r10 + 192]            ; AES: k_Nr + text
-    vpxorq      xmm19, xmm14, xmm19                 ; reduce: add up the lanes
-    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
+    vpxorq      xmm15, xmm14, xmm2                  ; S: HI += it
+    vaesenc     zmm2, zmm10, zmm16                  ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm12, [rdi + 512], 0x10     ; C2: A0·K1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm12, zmm12, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
+    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
+    vmovdqu64   zmm10, [r10 + 128]                  ; C, bytes as in memory
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm12, zmm10, [rdi + 576], 0x00     ; C3: A0·K0
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpternlogq  zmm24, zmm12, zmm14, 0x96           ; C3: LO += it
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm12, zmm10, [rdi + 576], 0x10     ; C3: A0·K1
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3: A1·B1
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpternlogq  zmm15, zmm12, zmm10, 0x96           ; C3: HI += it
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vmovdqu64   zmm10, [r10 + 192]                  ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vaesenc     zmm12, zmm13, zmm20                 ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x00     ; C4: A0·K0
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vpternlogq  zmm24, zmm13, zmm14, 0x96           ; C4: LO += it
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x10     ; C4: A0·K1
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C4: HI += it
+    vaesenc     zmm10, zmm12, zmm22                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vmovdqu64   zmm12, [r10]                        ; C, bytes as in memory
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm12, [rdi + 448], 0x00     ; C1: A0·K0
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vpclmulqdq  zmm14, zmm12, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vpternlogq  zmm24, zmm13, zmm14, 0x96           ; C1: LO += it
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm12, [rdi + 448], 0x10     ; C1: A0·K1
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm12, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vpternlogq  zmm15, zmm13, zmm12, 0x96           ; C1: HI += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm24, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpshufd     zmm13, zmm24, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm4, zmm26, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm13, zmm15, zmm12, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r8], zmm4                          ; AES: written
+    vpxorq      zmm4, zmm26, [r10 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm13, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm4                     ; AES: written
+    vpxorq      ymm4, ymm13, ymm9                   ; reduce: add up the lanes
+    vpxorq      zmm9, zmm26, [r10 + 128]            ; AES: k_Nr + text
+    vextracti64x2 xmm11, ymm4, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm9                    ; AES: written
+    vpxorq      xmm9, xmm4, xmm11                   ; reduce: add up the lanes
+    vpxorq      zmm4, zmm26, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r8 + 192], zmm2                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
     sub         r9, 256
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
 .one_group:
     vpshufb     zmm2, zmm1, zmm0                    ; AES: counter block
-    vmovdqu64   zmm14, [r10 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm20, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpshufb     zmm14, zmm14, zmm0                  ; C3·H^2: C
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm1, zmm18                  ; AES: 8 blocks ahead
-    vmovdqu64   zmm22, [r10 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^1: C
-    vpaddd      zmm23, zmm1, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm14, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm1, zmm1, zmm16                   ; AES: the next counters
-    vpclmulqdq  zmm24, zmm14, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vmovdqu64   zmm4, [r10 + 128]                   ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm10, zmm1, zmm7                   ; AES: 4 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^2: C
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm1, zmm8                   ; AES: 8 blocks ahead
+    vmovdqu64   zmm12, [r10 + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^1: C
+    vpaddd      zmm13, zmm1, zmm5                   ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm24, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
+    vpclmulqdq  zmm14, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
     vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm25, zmm22, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm14, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm14, zmm14, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm22, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vpternlogq  zmm27, zmm14, zmm24, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 2
-    vaesenc     zmm14, zmm20, zmm5                  ; AES: round 2
-    vmovdqu64   zmm20, [r10 + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vpshufb     zmm20, zmm20, zmm0                  ; C2·H^3: C
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm24, zmm22, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm25, zmm20, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm20, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vpternlogq  zmm27, zmm22, zmm24, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vmovdqu64   zmm22, [r10]                        ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
-    vpshufb     zmm22, zmm22, zmm0                  ; C1·H^4: C
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
-    vpxorq      zmm19, zmm22, zmm19                 ; C1·H^4: A = X + C
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm22, zmm20, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm24, zmm19, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpternlogq  zmm26, zmm22, zmm24, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm20, zmm20, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vaesenc     zmm22, zmm23, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm23, zmm19, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpternlogq  zmm27, zmm20, zmm23, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm21, zmm19, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 8
-    vpxorq      zmm21, zmm26, zmm21                 ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm19, zmm19, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vpshufd     zmm23, zmm21, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 9
-    vpxorq      zmm24, zmm13, [r10]                 ; AES: k_Nr + text
-    vpternlogq  zmm27, zmm19, zmm23, 0x96           ; reduce: + HI
-    vaesenclast zmm2, zmm2, zmm24                   ; AES: last round: the other text
-    vpclmulqdq  zmm19, zmm21, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpclmulqdq  zmm15, zmm12, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpternlogq  zmm24, zmm14, zmm15, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm14, zmm12, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
+    vpternlogq  zmm27, zmm4, zmm14, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm10, zmm17                  ; AES: round 2
+    vmovdqu64   zmm10, [r10 + 64]                   ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^3: C
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm12, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm15, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
+    vpternlogq  zmm24, zmm14, zmm15, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm14, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
+    vpternlogq  zmm27, zmm12, zmm14, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
+    vmovdqu64   zmm12, [r10]                        ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vpshufb     zmm12, zmm12, zmm0                  ; C1·H^4: C
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
+    vpxorq      zmm9, zmm12, zmm9                   ; C1·H^4: A = X + C
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm14, zmm9, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vpternlogq  zmm24, zmm12, zmm14, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     zmm12, zmm13, zmm22                 ; AES: round 7
+    vpclmulqdq  zmm13, zmm9, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpternlogq  zmm27, zmm10, zmm13, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm10, zmm11, zmm23                 ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
+    vpxorq      zmm11, zmm24, zmm11                 ; C1·H^4: LO += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vpshufd     zmm13, zmm11, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
+    vpxorq      zmm14, zmm26, [r10]                 ; AES: k_Nr + text
+    vpternlogq  zmm27, zmm9, zmm13, 0x96            ; reduce: + HI
+    vaesenclast zmm2, zmm2, zmm14                   ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm11, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
     vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm19, zmm19, zmm27                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm2, zmm14, zmm2                   ; AES: last round: the other text
-    vextracti64x4 ymm14, zmm19, 0x01                ; reduce: upper lanes
+    vpxorq      zmm2, zmm26, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm9, zmm9, zmm27                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vextracti64x4 ymm4, zmm9, 0x01                  ; reduce: upper lanes
     vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpxorq      zmm2, zmm13, [r10 + 128]            ; AES: k_Nr + text
-    vpxorq      ymm14, ymm19, ymm14                 ; reduce: add up the lanes
-    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
-    vextracti64x2 xmm19, ymm14, 0x01                ; reduce: upper lanes
+    vpxorq      zmm2, zmm26, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      ymm4, ymm9, ymm4                    ; reduce: add up the lanes
+    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
+    vextracti64x2 xmm9, ymm4, 0x01                  ; reduce: upper lanes
     vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm13, [r10 + 192]            ; AES: k_Nr + text
-    vpxorq      xmm19, xmm14, xmm19                 ; reduce: add up the lanes
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm26, [r10 + 192]            ; AES: k_Nr + text
+    vpxorq      xmm9, xmm4, xmm9                    ; reduce: add up the lanes
+    vaesenclast zmm2, zmm12, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r8 + 192], zmm2                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
@@ -13636,8 +13670,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     shl         rax, 0x03                           ; bits
     vmovq       xmm2, rax
     shl         r11, 0x03                           ; bits
-    vmovq       xmm14, r11
-    vpunpcklqdq xmm2, xmm2, xmm14                   ; bits of both lengths, bytes reversed
+    vmovq       xmm4, r11
+    vpunpcklqdq xmm2, xmm2, xmm4                    ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -13647,419 +13681,421 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rdx, r9
     sub         rdx, rax                            ; bytes before the last register
     lea         rsi, [r10 + rdx]                    ; the last register
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm14, [rsi]                        ; whole blocks
-    vinserti64x2 zmm14, zmm14, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm16, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm16, xmm16, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm14, xmm16, 0x03          ; with them
+    vmovdqu64   ymm4, [rsi]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm4, xmm6, 0x03             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm14, [rsi]                        ; whole blocks
-    vmovdqu64   xmm16, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm16, xmm16, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm16, zmm14, xmm16, 0x02          ; with them
+    vmovdqu64   ymm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm4, xmm6, 0x02             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm14, [rsi]                        ; whole blocks
-    vmovdqu64   xmm16, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm16, xmm16, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm16, ymm14, xmm16, 0x01          ; with them
+    vmovdqu64   xmm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm4, xmm6, 0x01             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm16, [rsi]                        ; whole blocks
+    vmovdqu64   xmm6, [rsi]                         ; whole blocks
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm14, [rsi]                        ; the first bytes
-    vmovq       xmm16, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm16, xmm16, [rcx + 24]            ; in their places
-    vporq       xmm16, xmm14, xmm16                 ; zero-padded
+    vmovq       xmm4, [rsi]                         ; the first bytes
+    vmovq       xmm6, [rsi + rax - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rcx + 24]              ; in their places
+    vporq       xmm6, xmm4, xmm6                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm14, [rsi]                        ; the first bytes
-    vmovd       xmm16, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm16, xmm16, [rcx + 20]            ; in their places
-    vporq       xmm16, xmm14, xmm16                 ; zero-padded
+    vmovd       xmm4, [rsi]                         ; the first bytes
+    vmovd       xmm6, [rsi + rax - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rcx + 20]              ; in their places
+    vporq       xmm6, xmm4, xmm6                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r11d, byte [rsi]                    ; byte 0
-    vmovq       xmm14, r11
+    vmovq       xmm4, r11
     mov         r11d, 0x00                          ; no byte stays
     mov         r11, rax
     shr         r11, 0x01
     movzx       r11d, byte [rsi + r11]              ; byte n >> 1
-    vmovq       xmm16, r11
+    vmovq       xmm6, r11
     mov         r11d, 0x00                          ; no byte stays
-    vpslldq     xmm16, xmm16, 0x01
-    vporq       xmm14, xmm14, xmm16
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm4, xmm4, xmm6
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm16, rsi
+    vmovq       xmm6, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm16, xmm16, 0x02
-    vporq       xmm14, xmm14, xmm16
-    vpandq      xmm16, xmm14, [rcx + 112]           ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm4, xmm4, xmm6
+    vpandq      xmm6, xmm4, [rcx + 112]             ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm16, [rsi]                        ; whole blocks
+    vmovdqu64   zmm6, [rsi]                         ; whole blocks
 .one_rest_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rcx                            ; H^(m+1)
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x81
     jae         .one_rest_over_2
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vpclmulqdq  xmm14, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm15, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpclmulqdq  xmm5, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      xmm14, xmm14, xmm15                 ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpshufb     zmm3, zmm16, zmm0                   ; C
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpternlogq  zmm14, zmm4, zmm5, 0x96             ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm4, xmm4, xmm5                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpxorq      zmm3, zmm3, zmm9                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm1, zmm11                   ; AES: round 8
-    vpxorq      xmm1, xmm4, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm5, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm5, zmm13, zmm16                  ; AES: k_Nr + text
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
     vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm6, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm4, zmm3, 0x96              ; C1: HI += it
+    vaesenclast zmm7, zmm1, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm14, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm1, zmm1, zmm17                   ; AES: 4 blocks ahead
-    vpclmulqdq  xmm17, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm1, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm7, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      xmm14, xmm14, xmm17                 ; lengths: LO += it
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
+    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpshufb     zmm3, zmm16, zmm0                   ; C
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm3, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm3, [rsi + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm14, zmm17, zmm4, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm15, zmm6                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm7, zmm3, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm3, [rsi + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  zmm4, zmm7, zmm8, 0x96              ; C2: LO += it
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm1, zmm7                    ; AES: round 4
-    vpxorq      xmm1, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm4, zmm3, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm3, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
     vpclmulqdq  zmm3, zmm3, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpternlogq  zmm1, zmm4, zmm3, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vmovdqu64   zmm4, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpxorq      zmm4, zmm4, zmm19                   ; A = X + C
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm4, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm7, zmm13, [r10]                  ; AES: k_Nr + text
-    vpternlogq  zmm14, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpclmulqdq  zmm2, zmm4, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm5, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm6, zmm3, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm2, zmm4, 0x96              ; C1: HI += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm5, zmm22                   ; AES: round 7
+    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpxorq      zmm5, zmm5, zmm9                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm9, zmm26, [r10]                  ; AES: k_Nr + text
+    vpternlogq  zmm4, zmm7, zmm8, 0x96              ; C1: LO += it
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpclmulqdq  zmm3, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, [rsi], 0x11             ; C1: A1·B1
+    vaesenclast zmm7, zmm1, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm14, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm17, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm20, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm18                   ; AES: 8 blocks ahead
-    vpxorq      xmm14, xmm14, xmm20                 ; lengths: LO += it
+    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm10, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm8                    ; AES: 8 blocks ahead
+    vpxorq      xmm4, xmm4, xmm10                   ; lengths: LO += it
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vmovdqu64   zmm18, [r10 + 64]                   ; C, bytes as in memory
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpshufb     zmm18, zmm18, zmm0                  ; C
+    vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm18, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm20, zmm18, [rsi + 64], 0x01      ; C2: A1·B0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  zmm14, zmm3, zmm20, 0x96            ; C2: LO += it
-    vaesenc     zmm3, zmm15, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm15, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm5, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm3, zmm6                    ; AES: round 3
-    vpxorq      xmm1, xmm4, xmm1                    ; lengths: HI += it
-    vaesenc     zmm3, zmm15, zmm6                   ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm18, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm18, [rsi + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpternlogq  zmm1, zmm5, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vpshufb     zmm5, zmm16, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm5, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpternlogq  zmm14, zmm6, zmm7, 0x96             ; C3: LO += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpternlogq  zmm1, zmm6, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpxorq      zmm5, zmm5, zmm19                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpxorq      zmm6, zmm13, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm5, [rsi], 0x01             ; C1: A1·B0
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vpternlogq  zmm14, zmm7, zmm6, 0x96             ; C1: LO += it
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm6, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm5, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm3, zmm8, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm8, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpternlogq  zmm4, zmm3, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm3, zmm5, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  zmm2, zmm7, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm7, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm7, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpternlogq  zmm4, zmm8, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm9                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      zmm8, zmm26, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm7, [rsi], 0x01             ; C1: A1·B0
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpxorq      zmm3, zmm26, [r10 + 64]             ; AES: k_Nr + text
+    vpternlogq  zmm4, zmm9, zmm8, 0x96              ; C1: LO += it
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
+    vpxorq      zmm3, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm7, [rsi], 0x11             ; C1: A1·B1
+    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm14, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm17, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm21, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm1, zmm18                  ; AES: 8 blocks ahead
-    vpxorq      xmm14, xmm14, xmm21                 ; lengths: LO += it
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vmovdqu64   zmm21, [r10 + 64]                   ; C, bytes as in memory
-    vpaddd      zmm1, zmm1, zmm15                   ; AES: 12 blocks ahead
+    vpshufb     zmm10, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm11, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm1, zmm8                    ; AES: 8 blocks ahead
+    vpxorq      xmm4, xmm4, xmm11                   ; lengths: LO += it
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vmovdqu64   zmm11, [r10 + 64]                   ; C, bytes as in memory
+    vpaddd      zmm1, zmm1, zmm5                    ; AES: 12 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpshufb     zmm15, zmm21, zmm0                  ; C
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm15, [rsi + 448], 0x00     ; C2: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm22, zmm15, [rsi + 64], 0x01      ; C2: A1·B0
+    vpshufb     zmm5, zmm11, zmm0                   ; C
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm11, zmm5, [rsi + 448], 0x00      ; C2: A0·K0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm12, zmm5, [rsi + 64], 0x01       ; C2: A1·B0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm20, zmm4                   ; AES: round 1
-    vpternlogq  zmm14, zmm21, zmm22, 0x96           ; C2: LO += it
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm4, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm3, zmm5                    ; AES: round 2
-    vpxorq      xmm1, xmm20, xmm1                   ; lengths: HI += it
-    vaesenc     zmm3, zmm17, zmm5                   ; AES: round 2
-    vaesenc     zmm17, zmm18, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm18, zmm15, [rsi + 448], 0x10     ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm15, [rsi + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpternlogq  zmm1, zmm18, zmm5, 0x96             ; C2: HI += it
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vmovdqu64   zmm6, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm15, zmm6, [rsi + 512], 0x00      ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm6, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpternlogq  zmm14, zmm15, zmm7, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm6, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  zmm1, zmm7, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpshufb     zmm6, zmm16, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rsi + 576], 0x00       ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [rsi + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C4: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm6, [rsi + 576], 0x10       ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpternlogq  zmm1, zmm7, zmm6, 0x96              ; C4: HI += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpxorq      zmm7, zmm13, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
-    vpxorq      zmm6, zmm6, zmm19                   ; A = X + C
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpclmulqdq  zmm2, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
-    vpxorq      zmm7, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm6, [rsi], 0x01             ; C1: A1·B0
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpxorq      zmm3, zmm13, [r10 + 128]            ; AES: k_Nr + text
-    vpternlogq  zmm14, zmm2, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm2, zmm5, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm13, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm6, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm6, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm3, zmm10, zmm16                  ; AES: round 1
+    vpternlogq  zmm4, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm10, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm5, [rsi + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpternlogq  zmm2, zmm10, zmm5, 0x96             ; C2: HI += it
+    vaesenc     zmm5, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vmovdqu64   zmm8, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm8, [rsi + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm8, [rsi + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpshufb     zmm8, zmm6, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm8, [rsi + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [rsi + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C4: LO += it
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm8, [rsi + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rsi + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vpxorq      zmm10, zmm26, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, zmm9                    ; A = X + C
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpclmulqdq  zmm3, zmm8, [rsi + 384], 0x00       ; C1: A0·K0
+    vpxorq      zmm9, zmm26, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm8, [rsi], 0x01             ; C1: A1·B0
+    vmovdqu64   [r8 + 64], zmm7                     ; AES: written
+    vpxorq      zmm7, zmm26, [r10 + 128]            ; AES: k_Nr + text
+    vpternlogq  zmm4, zmm3, zmm9, 0x96              ; C1: LO += it
+    vaesenclast zmm3, zmm5, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm8, [rsi], 0x11             ; C1: A1·B1
+    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r8 + rdx]                     ; the last register
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm2, zmm6, 0x02
-    vmovdqu64   [rcx], ymm6                         ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
+    vextracti64x2 xmm1, zmm7, 0x02
+    vmovdqu64   [rcx], ymm7                         ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm6, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm7, 0x03
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm6                         ; written
-    vextracti64x2 xmm2, zmm6, 0x01
+    vmovdqu64   [rcx], ymm7                         ; written
+    vextracti64x2 xmm1, zmm7, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm6, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm7, 0x02
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm6                         ; written
+    vmovdqu64   [rcx], xmm7                         ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm6, 0x01
-    vpxorq      xmm2, xmm2, xmm6                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm6, [rdx + rax + 160]       ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vextracti64x2 xmm1, zmm7, 0x01
+    vpxorq      xmm1, xmm1, xmm7                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm3, xmm7, [rdx + rax + 160]       ; in front
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm6                         ; written
-    jmp         short .one_rest_out_done
+    vmovdqu64   [rcx], xmm7                         ; written
+    jmp         .one_rest_out_done
 .one_rest_out_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm6, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm6, [rdx + rax + 8]         ; the last bytes
-    vpextrq     [rcx + rax - 8], xmm2, 0x00         ; the last bytes
+    vpextrq     [rcx], xmm7, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm7, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm1, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm6                         ; the first bytes
-    vpshufb     xmm2, xmm6, [rdx + rax + 12]        ; the last bytes
-    vmovd       [rcx + rax - 4], xmm2               ; the last bytes
+    vmovd       [rcx], xmm7                         ; the first bytes
+    vpshufb     xmm1, xmm7, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx + rax - 4], xmm1               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm6, 0x00              ; the first bytes
+    vpextrb     byte [rcx], xmm7, 0x00              ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm2, xmm6, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm6, [rdx + rax + 15]        ; the last bytes
-    vpextrb     byte [rcx + rax - 1], xmm2, 0x00    ; the last bytes
+    vpshufb     xmm1, xmm7, [rdx + rsi + 16]
+    vpextrb     byte [rcx + rsi], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm1, xmm7, [rdx + rax + 15]        ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm1, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm6                         ; written
+    vmovdqu64   [rcx], zmm7                         ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm2, zmm14, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm14, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -14074,7 +14110,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rax, [rax + 64]                     ; tag_len
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rdx, rax
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jae         .one_given_longest
     cmp         rax, 0x08

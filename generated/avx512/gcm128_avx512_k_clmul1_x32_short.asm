@@ -4491,26 +4491,26 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         r11, r12
     vmovdqu64   zmm5, [rdi + 1280]                  ; k_0
-    vmovdqu64   zmm6, [rdi + 1344]                  ; k_1
-    vmovdqu64   zmm7, [rdi + 1408]                  ; k_2
-    vmovdqu64   zmm8, [rdi + 1472]                  ; k_3
-    vmovdqu64   zmm9, [rdi + 1536]                  ; k_4
-    vmovdqu64   zmm10, [rdi + 1600]                 ; k_5
-    vmovdqu64   zmm11, [rdi + 1664]                 ; k_6
-    vmovdqu64   zmm12, [rdi + 1728]                 ; k_7
-    vmovdqu64   zmm13, [rdi + 1792]                 ; k_8
-    vmovdqu64   zmm14, [rdi + 1856]                 ; k_9
-    vmovdqu64   zmm15, [rdi + 1920]                 ; k_10
+    vmovdqu64   zmm15, [rdi + 1344]                 ; k_1
+    vmovdqu64   zmm16, [rdi + 1408]                 ; k_2
+    vmovdqu64   zmm17, [rdi + 1472]                 ; k_3
+    vmovdqu64   zmm18, [rdi + 1536]                 ; k_4
+    vmovdqu64   zmm19, [rdi + 1600]                 ; k_5
+    vmovdqu64   zmm20, [rdi + 1664]                 ; k_6
+    vmovdqu64   zmm21, [rdi + 1728]                 ; k_7
+    vmovdqu64   zmm22, [rdi + 1792]                 ; k_8
+    vmovdqu64   zmm23, [rdi + 1856]                 ; k_9
+    vmovdqu64   zmm24, [rdi + 1920]                 ; k_10
     cmp         r11, 513
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm16, r12
+    vmovq       xmm6, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm17, r8
-    vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
     cmp         r11, 0x41
     jae         .alone_more
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x11
     jae         .alone_from_17
     cmp         r11, 0x01
@@ -4520,29 +4520,29 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm17, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vpclmulqdq  xmm7, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm4, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, [rdi + 1344]            ; AES: round 1
     vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 2
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, [rdi + 1472]            ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, [rdi + 1536]            ; AES: round 4
+    vpclmulqdq  xmm4, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, [rdi + 1600]            ; AES: round 5
+    vaesenc     xmm2, xmm2, [rdi + 1664]            ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     xmm2, xmm2, [rdi + 1728]            ; AES: round 7
+    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, [rdi + 1792]            ; AES: round 8
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpxorq      xmm16, xmm17, xmm4                  ; S: LO += it
-    vaesenclast zmm4, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm2, xmm2, [rdi + 1856]            ; AES: round 9
+    vpxorq      xmm6, xmm7, xmm4                    ; S: LO += it
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
     cmp         r11, 0x10
@@ -4550,423 +4550,427 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, r11
     cmp         r11, 0x08
-    jae         short .alone_in_1_longest
+    jae         .alone_in_1_longest
     cmp         r11, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm17, [r9]                         ; the first bytes
-    vmovd       xmm18, [r9 + r11 - 4]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rcx + 20]            ; in their places
-    vporq       xmm17, xmm17, xmm18                 ; zero-padded
+    vmovd       xmm7, [r9]                          ; the first bytes
+    vmovd       xmm8, [r9 + r11 - 4]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm17, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, r11
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm18, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x01
-    vporq       xmm17, xmm17, xmm18
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm7, xmm7, xmm8
     movzx       edx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm18, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x02
-    vporq       xmm17, xmm17, xmm18
-    vpandq      xmm17, xmm17, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm7, xmm7, xmm8
+    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm17, [r9]                         ; the first bytes
-    vmovq       xmm18, [r9 + r11 - 8]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rcx + 24]            ; in their places
-    vporq       xmm17, xmm17, xmm18                 ; zero-padded
+    vmovq       xmm7, [r9]                          ; the first bytes
+    vmovq       xmm8, [r9 + r11 - 8]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
 .alone_in_1_done:
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rsi + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rsi + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rsi + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm2, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rsi + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rsi + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
     cmp         r11, 0x08
     jae         .alone_out_1_longest
     cmp         r11, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vmovd       [rbp], xmm8                         ; the first bytes
-    vpshufb     xmm3, xmm8, [rcx + r11 + 12]        ; the last bytes
-    vmovd       [rbp + r11 - 4], xmm3               ; the last bytes
+    vmovd       [rbp], xmm9                         ; the first bytes
+    vpshufb     xmm2, xmm9, [rcx + r11 + 12]        ; the last bytes
+    vmovd       [rbp + r11 - 4], xmm2               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrb     byte [rbp], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [rbp], xmm9, 0x00              ; the first bytes
     mov         rdx, r11
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm8, [rcx + rdx + 16]
-    vpextrb     byte [rbp + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm8, [rcx + r11 + 15]        ; the last bytes
-    vpextrb     byte [rbp + r11 - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm2, xmm9, [rcx + rdx + 16]
+    vpextrb     byte [rbp + rdx], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm9, [rcx + r11 + 15]        ; the last bytes
+    vpextrb     byte [rbp + r11 - 1], xmm2, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrq     [rbp], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm8, [rcx + r11 + 8]         ; the last bytes
-    vpextrq     [rbp + r11 - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rbp], xmm9, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm9, [rcx + r11 + 8]         ; the last bytes
+    vpextrq     [rbp + r11 - 8], xmm2, 0x00         ; the last bytes
 .alone_out_1_done:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
+    vpxorq      zmm2, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm9                         ; written
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x31
     jae         .alone_from_49
     cmp         r11, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, r11
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
-    vmovdqu64   xmm18, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rsi + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rsi + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rsi + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
+    vpxorq      zmm2, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rsi + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rsi + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm9                         ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm3, zmm8, 0x01
-    vpxorq      xmm3, xmm3, xmm8                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + r11 - 16]        ; at the end
-    vpshufb     xmm4, xmm8, [rcx + r11 + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm9, 0x01
+    vpxorq      xmm2, xmm2, xmm9                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + r11 - 16]        ; at the end
+    vpshufb     xmm4, xmm9, [rcx + r11 + 160]       ; in front
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm17, [r9]                         ; whole blocks
-    vmovdqu64   xmm18, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rsi + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rsi + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rsi + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], ymm8                         ; written
-    vextracti64x2 xmm3, zmm8, 0x01
+    vpxorq      zmm2, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rsi + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rsi + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], ymm9                         ; written
+    vextracti64x2 xmm2, zmm9, 0x01
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm8, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm9, 0x02
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + r11 - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r11 + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rcx + r11 + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_49:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm17, [r9]                         ; whole blocks
-    vinserti64x2 zmm17, zmm17, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm18, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rsi + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rsi + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpclmulqdq  xmm6, xmm3, [rsi + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm8, 0x02
-    vmovdqu64   [rbp], ymm8                         ; written
-    vmovdqu64   [rbp + 32], xmm3                    ; written
+    vpxorq      zmm2, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rsi + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rsi + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    vextracti64x2 xmm2, zmm9, 0x02
+    vmovdqu64   [rbp], ymm9                         ; written
+    vmovdqu64   [rbp + 32], xmm2                    ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm8, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm9, 0x03
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + r11 - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r11 + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rcx + r11 + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm17, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
     vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpshufb     zmm4, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm24, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm2, zmm0                    ; C
     vpclmulqdq  zmm5, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm7, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], zmm3                         ; written
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], zmm2                         ; written
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, r11
@@ -4978,40 +4982,39 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm17, [r8]                         ; whole blocks
-    vinserti64x2 zmm17, zmm17, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm17, [r8]                         ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm17, [r8]                         ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm17, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -5019,1370 +5022,1367 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 321
     jae         .alone_over_5
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0xc1
     jae         .alone_over_3
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .alone_over_2
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpclmulqdq  xmm10, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [r10 + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm20, xmm19, xmm6, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm8, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm7, xmm3, [r10 + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r10 + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpclmulqdq  xmm8, xmm3, [r10 + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm20, xmm6                  ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm10, xmm6                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
     vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm3, zmm24, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm3, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm9, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm4, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm3, [r10 + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  xmm21, xmm20, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm8, xmm3, [r10 + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpternlogq  xmm18, xmm7, xmm8, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm21, xmm7                  ; S: LO += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm4, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm2, xmm18, xmm2                   ; S: HI += it
-    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
-    jmp         .alone_written
-.alone_over_3:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 257
-    jae         .alone_over_4
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm21, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm3, [r10 + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
-    vpternlogq  xmm22, xmm21, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r10 + 624], 0x00       ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpternlogq  xmm11, xmm10, xmm9, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm10, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
     vpclmulqdq  xmm9, xmm3, [r10 + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpternlogq  xmm18, xmm8, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm6, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 8
     vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm22, xmm8                  ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm6, zmm23                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm11, xmm8                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm2, zmm24, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
-    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
-    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm16, zmm6, zmm9, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      zmm5, zmm24, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
+    vaesenclast zmm12, zmm4, zmm7                   ; AES: last round: the other text
+    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm7, zmm4, [r10 + 768], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    jmp         .alone_written
+.alone_over_3:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 257
+    jae         .alone_over_4
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm11, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm15                  ; AES: round 1
+    vpclmulqdq  xmm10, xmm3, [r10 + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpternlogq  xmm12, xmm11, xmm10, 0x96           ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm11, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm3, [r10 + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpternlogq  xmm11, xmm6, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm6, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm10, zmm6, zmm23                  ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm12, xmm9                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm24, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm5, zmm24, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm8, zmm24, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
+    vaesenclast zmm12, zmm4, zmm7                   ; AES: last round: the other text
+    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm5, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm5, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm9, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [r10 + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm13, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm22, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm12, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm3, [r10 + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 2
-    vpternlogq  xmm23, xmm22, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vaesenc     zmm18, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm3, [r10 + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpternlogq  xmm19, xmm9, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm16, xmm23, xmm9                  ; S: LO += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
-    vpxorq      xmm2, xmm19, xmm2                   ; S: HI += it
-    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
-    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm6, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm6, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm3, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm16, zmm6, zmm9, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C5: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
-    jmp         .alone_written
-.alone_over_5:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 449
-    jae         .alone_over_7
-    cmp         r11, 385
-    jae         .alone_over_6
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: the next counters
-    vpclmulqdq  xmm21, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm22, xmm3, [r10 + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpternlogq  xmm23, xmm21, xmm22, 0x96           ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm21, xmm3, [r10 + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  xmm22, xmm16, xmm21, 0x96           ; S: HI += it
-    vaesenc     zmm16, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm18, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm19, zmm20, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vpclmulqdq  xmm20, xmm3, [r10 - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm21, zmm16, zmm13                 ; AES: round 8
-    vpxorq      xmm16, xmm23, xmm20                 ; S: LO += it
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm20, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm5, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm15                  ; AES: round 1
+    vpclmulqdq  xmm10, xmm3, [r10 + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpternlogq  xmm13, xmm12, xmm10, 0x96           ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm10, zmm11, zmm17                 ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm12, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpclmulqdq  xmm11, xmm3, [r10 + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpternlogq  xmm12, xmm6, xmm11, 0x96            ; S: HI += it
+    vaesenc     zmm6, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm10, zmm21                  ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 8
+    vpclmulqdq  xmm10, xmm3, [r10 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm11, zmm6, zmm23                  ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      xmm6, xmm13, xmm10                  ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm24, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      zmm5, zmm24, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm2, xmm22, xmm3                   ; S: HI += it
-    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      zmm20, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm20                 ; AES: last round: the other text
-    vpshufb     zmm20, zmm18, zmm0                  ; C
-    vmovdqu64   [rbp + 64], zmm18                   ; AES: written
-    vpclmulqdq  zmm18, zmm20, [r10 + 704], 0x00     ; C2: A0·K0
-    vpxorq      zmm21, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm21                 ; AES: last round: the other text
-    vpclmulqdq  zmm21, zmm20, [r10 + 64], 0x01      ; C2: A1·B0
-    vmovdqu64   [rbp + 128], zmm19                  ; AES: written
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpternlogq  zmm16, zmm18, zmm21, 0x96           ; C2: LO += it
-    vpshufb     zmm18, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm21, zmm20, [r10 + 704], 0x10     ; C2: A0·K1
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm20, [r10 + 64], 0x11      ; C2: A1·B1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 1
-    vpternlogq  zmm2, zmm21, zmm20, 0x96            ; C2: HI += it
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpshufb     zmm6, zmm19, zmm0                   ; C
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm6, [r10 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm6, [r10 + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm8, zmm18, zmm10                  ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm3, [r10], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm9, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
-    vpxorq      zmm7, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm6                   ; AES: written
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpxorq      zmm7, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm4, zmm7                   ; AES: last round: the other text
-    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C1: HI += it
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 896], 0x00       ; C5: A0·K0
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm8, zmm24, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm11, zmm8                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm10, zmm24, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
+    vpxorq      xmm3, xmm12, xmm3                   ; S: HI += it
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm4, zmm7                   ; AES: last round: the other text
+    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm5, [r10 + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm5, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm7, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm10, zmm5, 0x96             ; C2: HI += it
+    vpshufb     zmm5, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm5, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm6, zmm7, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm5, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [r10 + 896], 0x00       ; C5: A0·K0
     vpclmulqdq  zmm7, zmm4, [r10 + 896], 0x10       ; C5: A0·K1
     vpclmulqdq  zmm8, zmm4, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C5: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C6: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C4: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C5: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    jmp         .alone_written
+.alone_over_5:
+    cmp         r11, 449
+    jae         .alone_over_7
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 385
+    jae         .alone_over_6
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm13, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: the next counters
+    vpclmulqdq  xmm11, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm12, xmm3, [r10 + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpternlogq  xmm13, xmm11, xmm12, 0x96           ; S: LO += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vpclmulqdq  xmm12, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vpclmulqdq  xmm11, xmm3, [r10 + 624], 0x10      ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vpternlogq  xmm12, xmm6, xmm11, 0x96            ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm6, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm9, zmm20                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm11, zmm6, zmm21                  ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpxorq      xmm6, xmm13, xmm9                   ; S: LO += it
+    vaesenc     zmm9, zmm10, zmm21                  ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm10, zmm11, zmm22                 ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpxorq      xmm3, xmm12, xmm3                   ; S: HI += it
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm24, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      zmm10, zmm24, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vpshufb     zmm10, zmm8, zmm0                   ; C
+    vpclmulqdq  zmm11, zmm10, [r10 + 704], 0x00     ; C2: A0·K0
+    vpclmulqdq  zmm12, zmm10, [r10 + 64], 0x01      ; C2: A1·B0
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm8, zmm24, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpclmulqdq  zmm9, zmm10, [r10 + 704], 0x10      ; C2: A0·K1
+    vpshufb     zmm11, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm10, zmm10, [r10 + 64], 0x11      ; C2: A1·B1
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpternlogq  zmm3, zmm9, zmm10, 0x96             ; C2: HI += it
+    vpxorq      zmm9, zmm12, zmm5                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpshufb     zmm5, zmm8, zmm0                    ; C
+    vaesenc     zmm8, zmm11, zmm15                  ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm5, [r10 + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm5, [r10 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm5, [r10 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vpternlogq  zmm3, zmm10, zmm5, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm8, zmm21                   ; AES: round 7
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vaesenc     zmm8, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm2, [r10 + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm2, [r10], 0x01            ; C1: A1·B0
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      zmm11, zmm24, [r9 + 192]            ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vpclmulqdq  zmm9, zmm2, [r10 + 640], 0x10       ; C1: A0·K1
+    vpxorq      zmm10, zmm24, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm8                   ; AES: written
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm4, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm3, zmm9, zmm2, 0x96              ; C1: HI += it
+    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C5: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm6, zmm4, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C6: HI += it
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r10 + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C4: HI += it
     jmp         .alone_written
 .alone_over_6:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm22, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm14, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
+    vpclmulqdq  xmm12, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm13, xmm3, [r10 + 624], 0x00      ; S: A0·K0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm23, xmm3, [r10 + 624], 0x00      ; S: A0·K0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vpternlogq  xmm24, xmm22, xmm23, 0x96           ; S: LO += it
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm22, xmm3, [r10 + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vpternlogq  xmm23, xmm16, xmm22, 0x96           ; S: HI += it
-    vaesenc     zmm16, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm20, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vpclmulqdq  xmm21, xmm3, [r10 - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm22, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
-    vpxorq      xmm16, xmm24, xmm21                 ; S: LO += it
-    vaesenc     zmm21, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vpternlogq  xmm14, xmm12, xmm13, 0x96           ; S: LO += it
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vpclmulqdq  xmm13, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vpclmulqdq  xmm12, xmm3, [r10 + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpternlogq  xmm13, xmm6, xmm12, 0x96            ; S: HI += it
+    vaesenc     zmm6, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm10, zmm19                  ; AES: round 5
+    vaesenc     zmm10, zmm11, zmm19                 ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vpclmulqdq  xmm11, xmm3, [r10 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm12, zmm6, zmm20                  ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vpxorq      xmm6, xmm14, xmm11                  ; S: LO += it
+    vaesenc     zmm11, zmm12, zmm21                 ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm2, zmm14                  ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm21, zmm14                  ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vaesenclast zmm21, zmm22, zmm15                 ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm21                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm21, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm18                        ; AES: written
-    vpxorq      zmm21, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm21                 ; AES: last round: the other text
-    vpshufb     zmm21, zmm19, zmm0                  ; C
-    vpclmulqdq  zmm22, zmm21, [r10 + 704], 0x00     ; C2: A0·K0
-    vpclmulqdq  zmm23, zmm21, [r10 + 64], 0x01      ; C2: A1·B0
-    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C2: LO += it
-    vmovdqu64   [rbp + 64], zmm19                   ; AES: written
-    vpxorq      zmm19, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm22, zmm21, [r10 + 704], 0x10     ; C2: A0·K1
-    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm19, zmm21, [r10 + 64], 0x11      ; C2: A1·B1
-    vpxorq      zmm21, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm21                 ; AES: last round: the other text
-    vpternlogq  zmm2, zmm22, zmm19, 0x96            ; C2: HI += it
-    vmovdqu64   [rbp + 192], zmm20                  ; AES: written
-    vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 8
+    vpxorq      xmm3, xmm13, xmm3                   ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm24, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      zmm11, zmm24, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
+    vpshufb     zmm11, zmm8, zmm0                   ; C
+    vpclmulqdq  zmm12, zmm11, [r10 + 704], 0x00     ; C2: A0·K0
+    vpclmulqdq  zmm13, zmm11, [r10 + 64], 0x01      ; C2: A1·B0
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C2: LO += it
+    vpclmulqdq  zmm12, zmm11, [r10 + 704], 0x10     ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm11, [r10 + 64], 0x11      ; C2: A1·B1
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm8, zmm24, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C2: HI += it
+    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm9, zmm24, [r9 + 192]             ; AES: k_Nr + text
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
+    vpclmulqdq  zmm10, zmm8, [r10 + 768], 0x00      ; C3: A0·K0
+    vpshufb     zmm11, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm13, zmm8, [r10 + 128], 0x01      ; C3: A1·B0
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm22, zmm3, [r10 + 768], 0x00      ; C3: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm3, [r10 + 128], 0x01      ; C3: A1·B0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpternlogq  zmm6, zmm10, zmm13, 0x96            ; C3: LO += it
+    vpxorq      zmm10, zmm11, zmm5                  ; AES: + k_0
+    vpxorq      zmm11, zmm12, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm12, zmm8, [r10 + 768], 0x10      ; C3: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C3: LO += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm3, [r10 + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm2, zmm21, zmm3, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 3
-    vpshufb     zmm6, zmm20, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm6, [r10 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [r10 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C4: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm6, [r10 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C4: HI += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpshufb     zmm6, zmm18, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [r10], 0x01             ; C1: A1·B0
-    vpxorq      zmm9, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm7, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rbp + 320], zmm5                   ; AES: written
-    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [r10], 0x11             ; C1: A1·B1
-    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: HI += it
-    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C6: LO += it
-    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C6: HI += it
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [r10 + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm6, zmm4, [r10 + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm7, zmm4, [r10 + 384], 0x01       ; C7: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C7: LO += it
-    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C7: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C5: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C5: HI += it
+    vaesenc     zmm5, zmm10, zmm15                  ; AES: round 1
+    vpclmulqdq  zmm8, zmm8, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm10, zmm11, zmm15                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vpternlogq  zmm3, zmm12, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm8, zmm10, zmm16                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm9, [r10 + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm9, [r10 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C4: LO += it
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [r10 + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, [r10 + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm2, [r10 + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm2, [r10], 0x01            ; C1: A1·B0
+    vpxorq      zmm11, zmm24, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vmovdqu64   [rbp + 256], zmm5                   ; AES: written
+    vpxorq      zmm9, zmm24, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm2, [r10 + 640], 0x10      ; C1: A0·K1
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm8                   ; AES: written
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vaesenclast zmm12, zmm4, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm3, zmm10, zmm2, 0x96             ; C1: HI += it
+    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C6: LO += it
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C6: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm6, zmm4, zmm8, 0x96              ; C7: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C7: HI += it
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C5: HI += it
     jmp         .alone_written
 .alone_over_7:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm14, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
-    vpclmulqdq  xmm22, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm12, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm23, xmm3, [r10 + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpternlogq  xmm24, xmm22, xmm23, 0x96           ; S: LO += it
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vpclmulqdq  xmm22, xmm3, [r10 + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vpternlogq  xmm23, xmm16, xmm22, 0x96           ; S: HI += it
-    vaesenc     zmm16, zmm20, zmm11                 ; AES: round 6
-    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
-    vpclmulqdq  xmm21, xmm3, [r10 - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm16, zmm13                 ; AES: round 8
-    vpxorq      xmm16, xmm24, xmm21                 ; S: LO += it
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
-    vaesenc     zmm21, zmm22, zmm14                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vpclmulqdq  xmm13, xmm3, [r10 + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpternlogq  xmm14, xmm12, xmm13, 0x96           ; S: LO += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm13, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm12, xmm3, [r10 + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vpternlogq  xmm13, xmm6, xmm12, 0x96            ; S: HI += it
+    vaesenc     zmm6, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm10, zmm20                  ; AES: round 6
+    vaesenc     zmm10, zmm11, zmm20                 ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vpclmulqdq  xmm11, xmm3, [r10 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm12, zmm6, zmm21                  ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vpxorq      xmm6, xmm14, xmm11                  ; S: LO += it
+    vaesenc     zmm11, zmm12, zmm22                 ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vpxorq      xmm3, xmm13, xmm3                   ; S: HI += it
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm2                  ; AES: last round: the other text
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vmovdqu64   [rbp], zmm18                        ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpxorq      zmm19, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm19                  ; AES: written
-    vpclmulqdq  zmm21, zmm3, [r10 + 704], 0x00      ; C2: A0·K0
-    vpxorq      zmm22, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm22                 ; AES: last round: the other text
-    vpclmulqdq  zmm22, zmm3, [r10 + 64], 0x01       ; C2: A1·B0
-    vmovdqu64   [rbp + 192], zmm20                  ; AES: written
-    vpshufb     zmm23, zmm4, zmm0                   ; AES: counter block
-    vpternlogq  zmm16, zmm21, zmm22, 0x96           ; C2: LO += it
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm24, zmm3, [r10 + 704], 0x10      ; C2: A0·K1
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpxorq      zmm2, zmm24, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      zmm11, zmm24, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
+    vpshufb     zmm11, zmm8, zmm0                   ; C
+    vpclmulqdq  zmm12, zmm11, [r10 + 704], 0x00     ; C2: A0·K0
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpclmulqdq  zmm8, zmm11, [r10 + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm13, zmm24, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm13                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm9                   ; AES: written
+    vpternlogq  zmm6, zmm12, zmm8, 0x96             ; C2: LO += it
+    vpxorq      zmm8, zmm24, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm8                   ; AES: written
+    vpclmulqdq  zmm10, zmm11, [r10 + 704], 0x10     ; C2: A0·K1
+    vpshufb     zmm12, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm11, zmm11, [r10 + 64], 0x11      ; C2: A1·B1
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpaddd      zmm14, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpternlogq  zmm3, zmm10, zmm11, 0x96            ; C2: HI += it
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpternlogq  zmm2, zmm24, zmm3, 0x96             ; C2: HI += it
-    vpxorq      zmm3, zmm22, zmm5                   ; AES: + k_0
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vpxorq      zmm10, zmm12, zmm5                  ; AES: + k_0
+    vpxorq      zmm11, zmm13, zmm5                  ; AES: + k_0
+    vpxorq      zmm12, zmm14, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm13, zmm9, [r10 + 768], 0x00      ; C3: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpshufb     zmm5, zmm19, zmm0                   ; C
-    vaesenc     zmm19, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm5, [r10 + 768], 0x00      ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm19, zmm5, [r10 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpternlogq  zmm16, zmm22, zmm19, 0x96           ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm21, zmm8                   ; AES: round 3
-    vpclmulqdq  zmm19, zmm5, [r10 + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpternlogq  zmm2, zmm19, zmm5, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm6, zmm10                   ; AES: round 5
-    vpshufb     zmm6, zmm20, zmm0                   ; C
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [r10 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, [r10 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C4: LO += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [r10 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C4: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpshufb     zmm6, zmm18, zmm0                   ; C
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [r10 + 640], 0x00       ; C1: A0·K0
-    vpxorq      zmm9, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm6, [r10], 0x01             ; C1: A1·B0
+    vaesenc     zmm5, zmm10, zmm15                  ; AES: round 1
+    vpclmulqdq  zmm10, zmm9, [r10 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpternlogq  zmm6, zmm13, zmm10, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vaesenc     zmm10, zmm11, zmm16                 ; AES: round 2
+    vaesenc     zmm11, zmm12, zmm16                 ; AES: round 2
+    vpclmulqdq  zmm12, zmm9, [r10 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm9, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpternlogq  zmm3, zmm12, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm10, zmm18                  ; AES: round 4
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm10, zmm11, zmm18                 ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm8, [r10 + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vpclmulqdq  zmm12, zmm8, [r10 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [r10 + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [r10 + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm8, zmm10, zmm22                  ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm2, [r10 + 640], 0x00      ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      zmm11, zmm24, [r9 + 256]            ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm2, [r10], 0x01            ; C1: A1·B0
+    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm5                   ; AES: written
-    vpxorq      zmm10, zmm15, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C1: LO += it
-    vmovdqu64   [rbp + 320], zmm7                   ; AES: written
-    vpxorq      zmm8, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm6, [r10 + 640], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm3                   ; AES: written
-    vpclmulqdq  zmm6, zmm6, [r10], 0x11             ; C1: A1·B1
-    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
-    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C1: HI += it
-    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm16, zmm7, zmm9, 0x96             ; C6: LO += it
-    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 384], 0x01       ; C7: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C7: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C7: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 1088], 0x00      ; C8: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 1088], 0x10      ; C8: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x01       ; C8: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 448], 0x11       ; C8: A1·B1
-    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C8: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C8: HI += it
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C5: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C5: HI += it
+    vpxorq      zmm11, zmm24, [r9 + 320]            ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm10, zmm12, 0x96            ; C1: LO += it
+    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm9                   ; AES: written
+    vpxorq      zmm10, zmm24, [r9 + 384]            ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm2, [r10 + 640], 0x10      ; C1: A0·K1
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm8                   ; AES: written
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm4, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm3, zmm11, zmm2, 0x96             ; C1: HI += it
+    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm9, zmm4, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm10, zmm4, [r10 + 320], 0x01      ; C6: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm6, zmm7, zmm10, 0x96             ; C6: LO += it
+    vpternlogq  zmm3, zmm9, zmm4, 0x96              ; C6: HI += it
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [r10 + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r10 + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C7: LO += it
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C7: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 1088], 0x00      ; C8: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 448], 0x01       ; C8: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 448], 0x11       ; C8: A1·B1
+    vpternlogq  zmm6, zmm4, zmm8, 0x96              ; C8: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C8: HI += it
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C5: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .alone_out_longest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm11, 0x02
-    vmovdqu64   [rdx], ymm11                        ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vextracti64x2 xmm2, zmm12, 0x02
+    vmovdqu64   [rdx], ymm12                        ; written
+    vmovdqu64   [rdx + 32], xmm2                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm11, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm12, 0x03
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm11                        ; written
-    vextracti64x2 xmm3, zmm11, 0x01
+    vmovdqu64   [rdx], ymm12                        ; written
+    vextracti64x2 xmm2, zmm12, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm11, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm12, 0x02
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm11                        ; written
+    vmovdqu64   [rdx], xmm12                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm3, zmm11, 0x01
-    vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm2, zmm12, 0x01
+    vpxorq      xmm2, xmm2, xmm12                   ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm3, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm2, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpxorq      xmm4, xmm11, xmm3                   ; what the end differs by
+    vpxorq      xmm4, xmm12, xmm2                   ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm11                        ; written
+    vmovdqu64   [rdx], zmm12                        ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm22, xmm3, [rdi + 1200], 0x00     ; A0·K0
-    vpaddd      zmm4, zmm4, zmm17                   ; AES: the next counters
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm4, zmm6                   ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, zmm7                    ; AES: the next counters
+    vpclmulqdq  xmm12, xmm3, [rdi + 1200], 0x00     ; A0·K0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vpclmulqdq  xmm23, xmm3, [rdi + 560], 0x01      ; A1·B0
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vpxorq      xmm22, xmm22, xmm23                 ; LO += it
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vpclmulqdq  xmm13, xmm3, [rdi + 560], 0x01      ; A1·B0
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
+    vpxorq      xmm12, xmm12, xmm13                 ; LO += it
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
     vpclmulqdq  xmm27, xmm3, [rdi + 1200], 0x10     ; A0·K1
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; A1·B1
+    vaesenclast xmm2, xmm2, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm2                  ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm3, [rdi + 560], 0x11       ; A1·B1
-    vmovdqu64   [rbp], zmm18                        ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm19                   ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm20                  ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm21, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vpshufd     xmm23, xmm22, 0x4e                  ; (LO1, LO0)
-    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpxorq      zmm2, zmm24, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vpxorq      zmm2, zmm24, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
+    vpxorq      zmm2, zmm24, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm10                  ; AES: written
+    vpxorq      zmm2, zmm24, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm11                  ; AES: written
+    vpshufd     xmm2, xmm12, 0x4e                   ; (LO1, LO0)
+    vpshufb     zmm13, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm14, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
     vpaddd      zmm25, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm26, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpaddd      zmm26, zmm4, zmm6                   ; AES: 12 blocks ahead
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm17                   ; AES: the next counters
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vpternlogq  xmm27, xmm2, xmm23, 0x96            ; + HI
-    vaesenc     zmm2, zmm25, zmm6                   ; AES: round 1
-    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm22, xmm22, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpxorq      xmm25, xmm22, xmm27                 ; RES = fold(LO) + HI
-    vaesenc     zmm22, zmm23, zmm13                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm24, zmm14                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vpxorq      zmm24, zmm15, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm24, zmm21, zmm24                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm24                  ; AES: written
-    vpxorq      zmm21, zmm15, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm23, zmm23, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm23                  ; AES: written
-    vpxorq      zmm21, zmm15, [r9 + 384]            ; AES: k_Nr + text
-    vaesenclast zmm21, zmm2, zmm21                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm21                  ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
+    vpaddd      zmm4, zmm4, zmm7                    ; AES: the next counters
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm5                  ; AES: + k_0
+    vpternlogq  xmm27, xmm3, xmm2, 0x96             ; + HI
+    vpxorq      zmm2, zmm25, zmm5                   ; AES: + k_0
+    vpxorq      zmm3, zmm26, zmm5                   ; AES: + k_0
+    vaesenc     zmm13, zmm13, zmm15                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 4
+    vpclmulqdq  xmm12, xmm12, xmm1, 0x10            ; LO0·Q'
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 8
+    vpxorq      xmm25, xmm12, xmm27                 ; RES = fold(LO) + HI
+    vaesenc     zmm12, zmm14, zmm22                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 9
+    vpxorq      zmm14, zmm24, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm13, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm14                  ; AES: written
+    vpxorq      zmm13, zmm24, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm13, zmm12, zmm13                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm13                  ; AES: written
+    vpxorq      zmm12, zmm24, [r9 + 384]            ; AES: k_Nr + text
+    vaesenclast zmm12, zmm2, zmm12                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm12                  ; AES: written
+    vpxorq      zmm2, zmm24, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
     vmovdqu64   [rbp + 448], zmm2                   ; AES: written
     add         r9, 512                             ; next group
     add         rbp, 512
     sub         r11, 512
     cmp         r11, 513
     jb          .rest
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^6: C
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^6: C
     vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
+    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^5: C
     vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm31, zmm20, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm28, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm31, zmm10, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpaddd      zmm28, zmm4, zmm6                   ; AES: 12 blocks ahead
     vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm20, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm4, zmm4, zmm17                   ; AES: the next counters
-    vpclmulqdq  zmm30, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm10, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpaddd      zmm4, zmm4, zmm7                    ; AES: the next counters
+    vpclmulqdq  zmm30, zmm11, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
     vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
     vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C5·H^4: LO += it
     vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
     vpxorq      zmm28, zmm28, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm20, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
-    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
-    vpternlogq  zmm30, zmm20, zmm29, 0x96           ; C5·H^4: HI += it
-    vaesenc     zmm20, zmm27, zmm7                  ; AES: round 2
-    vaesenc     zmm27, zmm28, zmm7                  ; AES: round 2
-    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^4: C
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm29, zmm24, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm30, zmm10, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vaesenc     zmm27, zmm27, zmm15                 ; AES: round 1
+    vaesenc     zmm28, zmm28, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm29, zmm11, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm16                 ; AES: round 2
+    vpternlogq  zmm30, zmm10, zmm29, 0x96           ; C5·H^4: HI += it
+    vaesenc     zmm10, zmm27, zmm16                 ; AES: round 2
+    vaesenc     zmm27, zmm28, zmm16                 ; AES: round 2
+    vpshufb     zmm14, zmm14, zmm0                  ; C5·H^4: C
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm28, zmm11, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm29, zmm14, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm18                 ; AES: round 4
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm28, zmm24, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 5
-    vpternlogq  zmm30, zmm3, zmm28, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm22, zmm11                  ; AES: round 6
-    vaesenc     zmm22, zmm26, zmm11                 ; AES: round 6
-    vpshufb     zmm23, zmm23, zmm0                  ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vaesenc     zmm26, zmm27, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm27, zmm24, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm23, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 5
+    vaesenc     zmm26, zmm26, zmm19                 ; AES: round 5
+    vpclmulqdq  zmm28, zmm14, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vaesenc     zmm27, zmm27, zmm19                 ; AES: round 5
+    vpternlogq  zmm30, zmm11, zmm28, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 6
+    vaesenc     zmm11, zmm26, zmm20                 ; AES: round 6
+    vpshufb     zmm13, zmm13, zmm0                  ; C6·H^3: C
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vaesenc     zmm26, zmm27, zmm20                 ; AES: round 6
+    vpclmulqdq  zmm27, zmm14, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 7
+    vpclmulqdq  zmm28, zmm13, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
+    vaesenc     zmm26, zmm26, zmm21                 ; AES: round 7
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm24, zmm24, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm23, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C7·H^2: HI += it
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vaesenc     zmm24, zmm26, zmm14                 ; AES: round 9
-    vpshufb     zmm21, zmm21, zmm0                  ; C7·H^2: C
-    vpxorq      zmm26, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm26, zmm3, zmm26                  ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm23, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vmovdqu64   [rbp], zmm26                        ; AES: written
-    vpxorq      zmm27, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm28, zmm21, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenclast zmm22, zmm22, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm22                   ; AES: written
-    vpternlogq  zmm31, zmm3, zmm28, 0x96            ; C8·H^1: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm3                  ; AES: last round: the other text
-    vpclmulqdq  zmm23, zmm23, [rdi + 384], 0x11     ; C6·H^3: A1·B1
-    vmovdqu64   [rbp + 128], zmm20                  ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm27, zmm21, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vpternlogq  zmm30, zmm23, zmm27, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 8
+    vpclmulqdq  zmm14, zmm14, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm22                 ; AES: round 8
+    vpclmulqdq  zmm27, zmm13, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 9
+    vpternlogq  zmm30, zmm14, zmm27, 0x96           ; C7·H^2: HI += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 9
+    vaesenc     zmm14, zmm26, zmm23                 ; AES: round 9
+    vpshufb     zmm12, zmm12, zmm0                  ; C7·H^2: C
+    vpxorq      zmm26, zmm24, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm26                   ; AES: last round: the other text
+    vpclmulqdq  zmm26, zmm13, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpxorq      zmm27, zmm24, [r9 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm28, zmm12, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenclast zmm27, zmm11, zmm27                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm27                   ; AES: written
+    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C8·H^1: LO += it
+    vpxorq      zmm11, zmm24, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
+    vpclmulqdq  zmm13, zmm13, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vmovdqu64   [rbp + 128], zmm10                  ; AES: written
+    vpxorq      zmm11, zmm24, [r9 + 192]            ; AES: k_Nr + text
+    vpclmulqdq  zmm26, zmm12, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenclast zmm11, zmm14, zmm11                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm11                  ; AES: written
+    vpternlogq  zmm30, zmm13, zmm26, 0x96           ; C8·H^1: HI += it
     vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
-    vpclmulqdq  zmm23, zmm21, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vpshufb     zmm24, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm13, zmm12, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vpshufb     zmm14, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  zmm28, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpaddd      zmm29, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpternlogq  zmm31, zmm23, zmm28, 0x96           ; C2·H^7: LO += it
-    vpshufb     zmm23, zmm29, zmm0                  ; AES: counter block
-    vpaddd      zmm28, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm21, zmm21, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vpternlogq  zmm31, zmm13, zmm28, 0x96           ; C2·H^7: LO += it
+    vpshufb     zmm13, zmm29, zmm0                  ; AES: counter block
+    vpaddd      zmm28, zmm4, zmm6                   ; AES: 12 blocks ahead
+    vpclmulqdq  zmm12, zmm12, [rdi + 448], 0x11     ; C7·H^2: A1·B1
     vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm17                   ; AES: the next counters
+    vpaddd      zmm4, zmm4, zmm7                    ; AES: the next counters
     vpclmulqdq  zmm29, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpternlogq  zmm30, zmm21, zmm29, 0x96           ; C2·H^7: HI += it
-    vpxorq      zmm21, zmm27, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpshufb     zmm27, zmm19, zmm0                  ; C2·H^7: C
-    vmovdqa64   zmm19, zmm22                        ; AES
-    vpxorq      zmm22, zmm28, zmm5                  ; AES: + k_0
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vpxorq      zmm14, zmm14, zmm5                  ; AES: + k_0
+    vpternlogq  zmm30, zmm12, zmm29, 0x96           ; C2·H^7: HI += it
+    vpxorq      zmm12, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vpshufb     zmm26, zmm9, zmm0                   ; C2·H^7: C
+    vmovdqa64   zmm9, zmm27                         ; AES
+    vpxorq      zmm27, zmm28, zmm5                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 1
     vpclmulqdq  zmm28, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm27, [rdi + 768], 0x00     ; C2·H^7: A0·K0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm29, zmm26, [rdi + 768], 0x00     ; C2·H^7: A0·K0
+    vaesenc     zmm27, zmm27, zmm15                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 2
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 2
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm27, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm16                 ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 3
     vpternlogq  zmm30, zmm2, zmm28, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm22, zmm8                   ; AES: round 3
-    vaesenc     zmm22, zmm24, zmm9                  ; AES: round 4
-    vpshufb     zmm24, zmm18, zmm0                  ; C1·H^8: C
-    vmovdqa64   zmm18, zmm26                        ; AES
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vpxorq      zmm24, zmm24, zmm25                 ; C1·H^8: A = X + C
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm25, zmm27, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm26, zmm24, [rdi + 704], 0x00     ; C1·H^8: A0·K0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vpternlogq  zmm31, zmm25, zmm26, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm25, zmm27, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm26, zmm24, [rdi + 704], 0x10     ; C1·H^8: A0·K1
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vaesenc     zmm2, zmm27, zmm17                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 4
+    vpshufb     zmm27, zmm8, zmm0                   ; C1·H^8: C
+    vmovdqa64   zmm8, zmm3                          ; AES
+    vaesenc     zmm3, zmm12, zmm18                  ; AES: round 4
+    vaesenc     zmm12, zmm13, zmm18                 ; AES: round 4
+    vpxorq      zmm13, zmm27, zmm25                 ; C1·H^8: A = X + C
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 5
+    vpclmulqdq  zmm25, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 5
+    vpclmulqdq  zmm27, zmm13, [rdi + 704], 0x00     ; C1·H^8: A0·K0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 6
+    vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 6
+    vpclmulqdq  zmm25, zmm26, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 7
+    vpclmulqdq  zmm26, zmm13, [rdi + 704], 0x10     ; C1·H^8: A0·K1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 7
     vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm25, zmm24, [rdi + 64], 0x01      ; C1·H^8: A1·B0
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 8
+    vpclmulqdq  zmm25, zmm13, [rdi + 64], 0x01      ; C1·H^8: A1·B0
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 8
     vpxorq      zmm25, zmm31, zmm25                 ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm24, zmm24, [rdi + 64], 0x11      ; C1·H^8: A1·B1
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vaesenc     zmm26, zmm23, zmm14                 ; AES: round 9
-    vpshufd     zmm23, zmm25, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpxorq      zmm27, zmm15, [r9 + 256]            ; AES: k_Nr + text
-    vpternlogq  zmm30, zmm24, zmm23, 0x96           ; reduce: + HI
-    vaesenclast zmm24, zmm22, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm24                  ; AES: written
-    vpclmulqdq  zmm22, zmm25, zmm1, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm23, zmm15, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm23, zmm21, zmm23                 ; AES: last round: the other text
-    vpxorq      zmm22, zmm22, zmm30                 ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 320], zmm23                  ; AES: written
-    vpxorq      zmm21, zmm15, [r9 + 384]            ; AES: k_Nr + text
-    vextracti64x4 ymm25, zmm22, 0x01                ; reduce: upper lanes
-    vaesenclast zmm21, zmm26, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm21                  ; AES: written
-    vpxorq      ymm22, ymm22, ymm25                 ; reduce: add up the lanes
-    vpxorq      zmm25, zmm15, [r9 + 448]            ; AES: k_Nr + text
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 9
+    vpclmulqdq  zmm13, zmm13, [rdi + 64], 0x11      ; C1·H^8: A1·B1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 9
+    vpshufd     zmm26, zmm25, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vpxorq      zmm27, zmm24, [r9 + 256]            ; AES: k_Nr + text
+    vpternlogq  zmm30, zmm13, zmm26, 0x96           ; reduce: + HI
+    vaesenclast zmm14, zmm14, zmm27                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm14                  ; AES: written
+    vpclmulqdq  zmm25, zmm25, zmm1, 0x10            ; reduce: LO0·Q'
+    vpxorq      zmm13, zmm24, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm13, zmm3, zmm13                  ; AES: last round: the other text
+    vpxorq      zmm3, zmm25, zmm30                  ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 320], zmm13                  ; AES: written
+    vpxorq      zmm25, zmm24, [r9 + 384]            ; AES: k_Nr + text
+    vextracti64x4 ymm26, zmm3, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm12, zmm12, zmm25                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm12                  ; AES: written
+    vpxorq      ymm3, ymm3, ymm26                   ; reduce: add up the lanes
+    vpxorq      zmm25, zmm24, [r9 + 448]            ; AES: k_Nr + text
     vaesenclast zmm2, zmm2, zmm25                   ; AES: last round: the other text
-    vextracti64x2 xmm25, ymm22, 0x01                ; reduce: upper lanes
+    vextracti64x2 xmm25, ymm3, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbp + 448], zmm2                   ; AES: written
-    vpxorq      xmm25, xmm22, xmm25                 ; reduce: add up the lanes
+    vpxorq      xmm25, xmm3, xmm25                  ; reduce: add up the lanes
     add         r9, 512                             ; next group
     add         rbp, 512
     sub         r11, 512
@@ -6391,10 +6391,10 @@ gcm128_avx512_k_clmul1_x32_short_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm17, r12
+    vmovq       xmm3, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm22, r8
-    vpunpcklqdq xmm17, xmm17, xmm22                 ; bits of both lengths, bytes reversed
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm3, xmm3, xmm7                    ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -6408,54 +6408,54 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm22, [r8]                         ; whole blocks
-    vinserti64x2 zmm22, zmm22, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
     vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
     vpshufb     xmm26, xmm26, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm22, zmm22, xmm26, 0x03          ; with them
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vinserti64x2 zmm7, zmm7, xmm26, 0x03            ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm22, [r8]                         ; whole blocks
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
     vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
     vpshufb     xmm26, xmm26, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm22, zmm22, xmm26, 0x02          ; with them
+    vinserti64x2 zmm7, zmm7, xmm26, 0x02            ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm22, [r8]                         ; whole blocks
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
     vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
     vpshufb     xmm26, xmm26, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm22, ymm22, xmm26, 0x01          ; with them
+    vinserti64x2 ymm7, ymm7, xmm26, 0x01            ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm22, [r8]                         ; whole blocks
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm22, [r8]                         ; the first bytes
+    vmovq       xmm7, [r8]                          ; the first bytes
     vmovq       xmm26, [r8 + rcx - 8]               ; the last bytes
     vpshufb     xmm26, xmm26, [rdx + 24]            ; in their places
-    vporq       xmm22, xmm22, xmm26                 ; zero-padded
+    vporq       xmm7, xmm7, xmm26                   ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm22, [r8]                         ; the first bytes
+    vmovd       xmm7, [r8]                          ; the first bytes
     vmovd       xmm26, [r8 + rcx - 4]               ; the last bytes
     vpshufb     xmm26, xmm26, [rdx + 20]            ; in their places
-    vporq       xmm22, xmm22, xmm26                 ; zero-padded
+    vporq       xmm7, xmm7, xmm26                   ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm22, r10
+    vmovq       xmm7, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
@@ -6463,16 +6463,16 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovq       xmm26, r10
     mov         r10d, 0x00                          ; no byte stays
     vpslldq     xmm26, xmm26, 0x01
-    vporq       xmm22, xmm22, xmm26
+    vporq       xmm7, xmm7, xmm26
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
     vmovq       xmm26, r8
     mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm26, xmm26, 0x02
-    vporq       xmm22, xmm22, xmm26
-    vpandq      xmm22, xmm22, [rdx + 112]           ; zero-padded
+    vporq       xmm7, xmm7, xmm26
+    vpandq      xmm7, xmm7, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm22, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -6480,540 +6480,538 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 257
     jae         .rest_over_4
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vpshufb     zmm16, zmm20, zmm0                  ; C3·H^6: C
-    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
+    vpshufb     zmm6, zmm10, zmm0                   ; C3·H^6: C
+    vpshufb     zmm10, zmm11, zmm0                  ; C4·H^5: C
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm27, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpclmulqdq  zmm20, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
-    vpternlogq  zmm27, zmm20, zmm26, 0x96           ; C5·H^4: LO += it
-    vpclmulqdq  zmm20, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpclmulqdq  zmm27, zmm6, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm11, zmm6, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpclmulqdq  zmm26, zmm10, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpternlogq  zmm27, zmm11, zmm26, 0x96           ; C5·H^4: LO += it
+    vpclmulqdq  zmm26, zmm6, [rdi + 832], 0x10      ; C3·H^6: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^6: A1·B1
-    vpclmulqdq  zmm16, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
-    vpternlogq  zmm20, zmm5, zmm16, 0x96            ; C5·H^4: HI += it
-    vpshufb     zmm5, zmm24, zmm0                   ; C5·H^4: C
-    vpclmulqdq  zmm16, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm5, [rdi + 960], 0x00       ; C5·H^4: A0·K0
-    vpternlogq  zmm27, zmm16, zmm6, 0x96            ; C6·H^3: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vpclmulqdq  zmm6, zmm5, [rdi + 960], 0x10       ; C5·H^4: A0·K1
-    vpternlogq  zmm20, zmm3, zmm6, 0x96             ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 2
-    vpshufb     zmm4, zmm23, zmm0                   ; C6·H^3: C
-    vpclmulqdq  zmm6, zmm5, [rdi + 320], 0x01       ; C5·H^4: A1·B0
-    vpclmulqdq  zmm7, zmm4, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
-    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C7·H^2: LO += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm6, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vpclmulqdq  zmm6, zmm10, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C5·H^4: HI += it
+    vpshufb     zmm5, zmm14, zmm0                   ; C5·H^4: C
+    vpclmulqdq  zmm6, zmm10, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm5, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpternlogq  zmm27, zmm6, zmm11, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm6, zmm10, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vpclmulqdq  zmm10, zmm5, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vpternlogq  zmm26, zmm6, zmm10, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpshufb     zmm6, zmm13, zmm0                   ; C6·H^3: C
+    vpclmulqdq  zmm10, zmm5, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm11, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vpternlogq  zmm27, zmm10, zmm11, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
     vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
-    vpternlogq  zmm20, zmm5, zmm6, 0x96             ; C7·H^2: HI += it
-    vpshufb     zmm5, zmm21, zmm0                   ; C7·H^2: C
-    vpclmulqdq  zmm6, zmm4, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm5, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
-    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C8·H^1: LO += it
-    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vpclmulqdq  zmm6, zmm5, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vpternlogq  zmm20, zmm4, zmm6, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vpternlogq  zmm26, zmm5, zmm10, 0x96            ; C7·H^2: HI += it
+    vpshufb     zmm5, zmm12, zmm0                   ; C7·H^2: C
+    vpclmulqdq  zmm10, zmm6, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm5, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vpternlogq  zmm27, zmm10, zmm11, 0x96           ; C8·H^1: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpclmulqdq  zmm10, zmm5, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vpternlogq  zmm26, zmm6, zmm10, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
     vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
-    vpclmulqdq  zmm4, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm6, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vpternlogq  zmm27, zmm4, zmm6, 0x96             ; C2·H^7: LO += it
-    vpclmulqdq  zmm4, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vpternlogq  zmm20, zmm4, zmm5, 0x96             ; C2·H^7: HI += it
-    vpshufb     zmm4, zmm19, zmm0                   ; C2·H^7: C
-    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm4, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm6, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm10, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vpternlogq  zmm27, zmm6, zmm10, 0x96            ; C2·H^7: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C2·H^7: HI += it
+    vpshufb     zmm5, zmm9, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpternlogq  zmm27, zmm6, zmm9, 0x96             ; C1·H^8: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vpclmulqdq  zmm5, zmm4, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vpternlogq  zmm20, zmm2, zmm5, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm3, zmm13                   ; AES: round 8
-    vpshufb     zmm3, zmm18, zmm0                   ; C1·H^8: C
-    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm6, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vpclmulqdq  zmm5, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm20, zmm4, zmm5, 0x96             ; C1·H^8: HI += it
-    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm5, zmm15, zmm22                  ; AES: k_Nr + text
-    vpxorq      zmm4, zmm27, zmm4                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpshufd     zmm6, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm20, zmm3, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm3, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vaesenclast zmm9, zmm2, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpxorq      xmm16, xmm3, xmm2                   ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vpclmulqdq  xmm3, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
-    vpxorq      xmm2, xmm2, xmm3                    ; lengths: HI += it
-    vpclmulqdq  zmm1, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm20                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpandq      zmm4, zmm9, [rdx + 112]             ; AES: C, zero-padded
-    vpxorq      xmm25, xmm1, xmm3                   ; reduce: add up the lanes
+    vpclmulqdq  zmm6, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm4, zmm22                   ; AES: round 8
+    vpshufb     zmm4, zmm8, zmm0                    ; C1·H^8: C
+    vpxorq      zmm4, zmm4, zmm25                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm8, zmm4, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpternlogq  zmm27, zmm6, zmm8, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  zmm6, zmm4, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C1·H^8: HI += it
+    vpclmulqdq  zmm5, zmm4, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm6, zmm24, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm5, zmm27, zmm5                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm7, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm26, zmm4, zmm7, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm4, xmm3, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vaesenclast zmm10, zmm2, zmm6                   ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm3, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      xmm6, xmm4, xmm2                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm3, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      xmm3, xmm2, xmm3                    ; lengths: HI += it
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, zmm26                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpandq      zmm4, zmm10, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      xmm25, xmm1, xmm2                   ; reduce: add up the lanes
     vpshufb     zmm0, zmm4, zmm0                    ; C
     vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm16, zmm20, zmm0                  ; C3·H^6: C
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
-    vpclmulqdq  zmm28, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpclmulqdq  zmm26, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpshufb     zmm6, zmm10, zmm0                   ; C3·H^6: C
+    vpshufb     zmm10, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^5: C
+    vpclmulqdq  zmm28, zmm6, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm26, zmm6, [rdi + 192], 0x01      ; C3·H^6: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpclmulqdq  zmm27, zmm11, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C5·H^4: LO += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm27, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
-    vpternlogq  zmm27, zmm16, zmm26, 0x96           ; C5·H^4: HI += it
-    vpshufb     zmm16, zmm24, zmm0                  ; C5·H^4: C
+    vpclmulqdq  zmm27, zmm6, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm11, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpternlogq  zmm27, zmm6, zmm26, 0x96            ; C5·H^4: HI += it
+    vpshufb     zmm6, zmm14, zmm0                   ; C5·H^4: C
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x01       ; C4·H^5: A1·B0
-    vpclmulqdq  zmm24, zmm16, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpternlogq  zmm28, zmm5, zmm24, 0x96            ; C6·H^3: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm16, [rdi + 960], 0x10      ; C5·H^4: A0·K1
-    vpternlogq  zmm27, zmm3, zmm5, 0x96             ; C6·H^3: HI += it
-    vpshufb     zmm3, zmm23, zmm0                   ; C6·H^3: C
-    vaesenc     zmm5, zmm20, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm6, zmm16, [rdi + 320], 0x01      ; C5·H^4: A1·B0
-    vpclmulqdq  zmm20, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm28, zmm6, zmm20, 0x96            ; C7·H^2: LO += it
-    vpclmulqdq  zmm6, zmm16, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm3, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
-    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C7·H^2: HI += it
-    vpshufb     zmm6, zmm21, zmm0                   ; C7·H^2: C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm6, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vpclmulqdq  zmm7, zmm6, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; C8·H^1: HI += it
+    vpclmulqdq  zmm5, zmm11, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpclmulqdq  zmm14, zmm6, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vpternlogq  zmm28, zmm5, zmm14, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm5, zmm11, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm6, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vpternlogq  zmm27, zmm5, zmm11, 0x96            ; C6·H^3: HI += it
+    vpshufb     zmm5, zmm13, zmm0                   ; C6·H^3: C
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vpclmulqdq  zmm11, zmm6, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm13, zmm5, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpternlogq  zmm28, zmm11, zmm13, 0x96           ; C7·H^2: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm11, zmm5, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vpternlogq  zmm27, zmm6, zmm11, 0x96            ; C7·H^2: HI += it
+    vpshufb     zmm6, zmm12, zmm0                   ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm5, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm12, zmm6, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vpternlogq  zmm28, zmm11, zmm12, 0x96           ; C8·H^1: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpclmulqdq  zmm11, zmm6, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vpternlogq  zmm27, zmm5, zmm11, 0x96            ; C8·H^1: HI += it
     vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
-    vaesenc     zmm3, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm6, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm7, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; C2·H^7: LO += it
-    vpclmulqdq  zmm5, zmm6, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C2·H^7: HI += it
-    vpshufb     zmm5, zmm19, zmm0                   ; C2·H^7: C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm10, zmm19                  ; AES: round 5
+    vpclmulqdq  zmm10, zmm6, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm11, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C2·H^7: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm10, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpternlogq  zmm27, zmm6, zmm10, 0x96            ; C2·H^7: HI += it
+    vpshufb     zmm6, zmm9, zmm0                    ; C2·H^7: C
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  zmm10, zmm6, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vpternlogq  zmm28, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vpclmulqdq  zmm6, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm27, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^8: C
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm6, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  zmm27, zmm2, zmm9, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm8, zmm0                    ; C1·H^8: C
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
     vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm7, zmm2, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm2, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm5, zmm28, zmm5                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm9, zmm2, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpternlogq  zmm28, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm2, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm27, zmm6, zmm8, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm8, zmm28, zmm6                   ; C1·H^8: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpxorq      zmm6, zmm15, [r9]                   ; AES: k_Nr + text
-    vpshufd     zmm7, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm27, zmm2, zmm7, 0x96             ; reduce: + HI
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpclmulqdq  xmm6, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      xmm16, xmm2, xmm6                   ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vpclmulqdq  xmm6, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
-    vpxorq      zmm7, zmm15, zmm22                  ; AES: k_Nr + text
-    vpxorq      xmm2, xmm2, xmm6                    ; lengths: HI += it
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm9, zmm4, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm24, [r9]                   ; AES: k_Nr + text
+    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm27, zmm2, zmm9, 0x96             ; reduce: + HI
+    vaesenclast zmm2, zmm5, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  xmm5, xmm3, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 560], 0x01       ; lengths: A1·B0
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      xmm6, xmm5, xmm6                    ; lengths: LO += it
+    vpclmulqdq  xmm5, xmm3, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm5, xmm3                    ; lengths: HI += it
+    vpclmulqdq  zmm1, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm10, zmm4, zmm7                   ; AES: last round: the other text
     vpxorq      zmm1, zmm1, zmm27                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm4, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm1, ymm4                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm25, xmm1, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpandq      zmm1, zmm10, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm1, zmm1, zmm0                    ; C
     vpclmulqdq  zmm4, zmm1, [r10 + 704], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm5, zmm1, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C2: HI += it
-    vpshufb     zmm0, zmm3, zmm0                    ; C
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm2, zmm0                    ; C
     vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm16, zmm20, zmm0                  ; C3·H^6: C
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
+    vpshufb     zmm6, zmm10, zmm0                   ; C3·H^6: C
+    vpshufb     zmm10, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^5: C
     vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm29, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpclmulqdq  zmm27, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm29, zmm6, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm27, zmm6, [rdi + 192], 0x01      ; C3·H^6: A1·B0
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpclmulqdq  zmm28, zmm11, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^4: LO += it
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm28, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpclmulqdq  zmm28, zmm6, [rdi + 832], 0x10      ; C3·H^6: A0·K1
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpternlogq  zmm28, zmm16, zmm27, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm16, zmm26, zmm5                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^4: C
-    vpclmulqdq  zmm26, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vpclmulqdq  zmm27, zmm11, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpternlogq  zmm28, zmm6, zmm27, 0x96            ; C5·H^4: HI += it
+    vpxorq      zmm6, zmm26, zmm5                   ; AES: + k_0
+    vpshufb     zmm14, zmm14, zmm0                  ; C5·H^4: C
+    vpclmulqdq  zmm26, zmm11, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm24, [rdi + 960], 0x00      ; C5·H^4: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm5, zmm14, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
     vpternlogq  zmm29, zmm26, zmm5, 0x96            ; C6·H^3: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm16, zmm24, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vpternlogq  zmm28, zmm3, zmm16, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm4, zmm23, zmm0                   ; C6·H^3: C
-    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm16, zmm24, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vpclmulqdq  zmm20, zmm4, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm29, zmm16, zmm20, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm24, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vpclmulqdq  zmm16, zmm4, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpternlogq  zmm28, zmm7, zmm16, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpshufb     zmm7, zmm21, zmm0                   ; C7·H^2: C
-    vpclmulqdq  zmm16, zmm4, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm7, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
-    vpternlogq  zmm29, zmm16, zmm8, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm7, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vpternlogq  zmm28, zmm4, zmm8, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm11, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm14, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpternlogq  zmm28, zmm5, zmm11, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpshufb     zmm5, zmm13, zmm0                   ; C6·H^3: C
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vpclmulqdq  zmm11, zmm14, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm13, zmm5, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 2
+    vpternlogq  zmm29, zmm11, zmm13, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm14, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vpclmulqdq  zmm13, zmm5, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vpternlogq  zmm28, zmm11, zmm13, 0x96           ; C7·H^2: HI += it
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 3
+    vpshufb     zmm11, zmm12, zmm0                  ; C7·H^2: C
+    vpclmulqdq  zmm12, zmm5, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm11, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vpternlogq  zmm29, zmm12, zmm13, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm5, zmm5, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm11, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vpternlogq  zmm28, zmm5, zmm12, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
     vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
-    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm7, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm8, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpternlogq  zmm29, zmm6, zmm8, 0x96             ; C2·H^7: LO += it
-    vpclmulqdq  zmm6, zmm7, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C2·H^7: HI += it
-    vpshufb     zmm6, zmm19, zmm0                   ; C2·H^7: C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm10, zmm19                  ; AES: round 5
+    vpclmulqdq  zmm10, zmm11, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm12, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 5
+    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C2·H^7: LO += it
+    vpclmulqdq  zmm10, zmm11, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C2·H^7: HI += it
+    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^7: C
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vpternlogq  zmm29, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vpternlogq  zmm28, zmm2, zmm7, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm3, zmm12                   ; AES: round 7
-    vpshufb     zmm3, zmm18, zmm0                   ; C1·H^8: C
-    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^8: A = X + C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vaesenc     zmm7, zmm2, zmm14                   ; AES: round 9
-    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm2, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
-    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; reduce: + HI
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpclmulqdq  xmm4, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpxorq      xmm16, xmm2, xmm4                   ; lengths: LO += it
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  xmm4, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
-    vpxorq      xmm2, xmm4, xmm2                    ; lengths: HI += it
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vpternlogq  zmm28, zmm2, zmm10, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 7
+    vpshufb     zmm4, zmm8, zmm0                    ; C1·H^8: C
+    vpxorq      zmm4, zmm4, zmm25                   ; C1·H^8: A = X + C
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm4, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm28, zmm8, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm8, zmm6, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vpxorq      zmm9, zmm29, zmm6                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpxorq      zmm6, zmm24, [r9]                   ; AES: k_Nr + text
+    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm28, zmm4, zmm10, 0x96            ; reduce: + HI
+    vaesenclast zmm4, zmm5, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  xmm5, xmm3, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpclmulqdq  xmm6, xmm3, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      xmm6, xmm5, xmm6                    ; lengths: LO += it
+    vpxorq      zmm5, zmm24, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm10, xmm3, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      xmm3, xmm10, xmm3                   ; lengths: HI += it
     vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm4, zmm15, zmm22                  ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
     vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm6, zmm1, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm9, zmm7, zmm4                    ; AES: last round: the other text
-    vpxorq      ymm1, ymm1, ymm6                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm1, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm4, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C2: HI += it
+    vextracti64x4 ymm8, zmm1, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm10, zmm2, zmm7                   ; AES: last round: the other text
+    vpxorq      ymm1, ymm1, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm25, xmm1, xmm2                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm10, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C2: HI += it
     vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r10 + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm2, zmm1, [r10 + 768], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm5, zmm1, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm7, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm0, zmm3, zmm0                    ; C
+    vpternlogq  zmm6, zmm2, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm4, zmm0                    ; C
     vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^6: C
+    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^6: C
     vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
+    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^5: C
     vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm31, zmm20, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm31, zmm10, [rdi + 832], 0x00     ; C3·H^6: A0·K0
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm20, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm28, zmm10, [rdi + 192], 0x01     ; C3·H^6: A1·B0
     vpaddd      zmm29, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm30, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpclmulqdq  zmm30, zmm11, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpshufb     zmm29, zmm29, zmm0                  ; AES: counter block
     vpternlogq  zmm31, zmm28, zmm30, 0x96           ; C5·H^4: LO += it
-    vpclmulqdq  zmm28, zmm20, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpaddd      zmm4, zmm4, zmm16                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm16, zmm20, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpclmulqdq  zmm28, zmm10, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpaddd      zmm4, zmm4, zmm6                    ; AES: 12 blocks ahead
+    vpclmulqdq  zmm6, zmm10, [rdi + 192], 0x11      ; C3·H^6: A1·B1
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm20, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpclmulqdq  zmm10, zmm11, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpternlogq  zmm28, zmm16, zmm20, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm16, zmm27, zmm5                  ; AES: + k_0
-    vpshufb     zmm20, zmm24, zmm0                  ; C5·H^4: C
-    vpxorq      zmm24, zmm29, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpternlogq  zmm28, zmm6, zmm10, 0x96            ; C5·H^4: HI += it
+    vpxorq      zmm6, zmm27, zmm5                   ; AES: + k_0
+    vpshufb     zmm10, zmm14, zmm0                  ; C5·H^4: C
+    vpxorq      zmm14, zmm29, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm11, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm20, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpclmulqdq  zmm5, zmm10, [rdi + 960], 0x00      ; C5·H^4: A0·K0
     vpternlogq  zmm31, zmm27, zmm5, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm5, zmm26, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm20, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vpternlogq  zmm28, zmm3, zmm26, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm4, zmm23, zmm0                   ; C6·H^3: C
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm20, [rdi + 320], 0x01      ; C5·H^4: A1·B0
-    vpclmulqdq  zmm23, zmm4, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpternlogq  zmm31, zmm6, zmm23, 0x96            ; C7·H^2: LO += it
-    vaesenc     zmm6, zmm24, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm20, zmm20, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm4, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm28, zmm20, zmm7, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
-    vpshufb     zmm16, zmm21, zmm0                  ; C7·H^2: C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm20, zmm4, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vpclmulqdq  zmm21, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpternlogq  zmm31, zmm20, zmm21, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm16, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpternlogq  zmm28, zmm4, zmm8, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm26, zmm15                  ; AES: round 1
+    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm26, zmm10, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 1
+    vpternlogq  zmm28, zmm11, zmm26, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpshufb     zmm11, zmm13, zmm0                  ; C6·H^3: C
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm10, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm15, zmm11, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 2
+    vpternlogq  zmm31, zmm13, zmm15, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm13, zmm14, zmm16                 ; AES: round 2
+    vpclmulqdq  zmm10, zmm10, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm11, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vpternlogq  zmm28, zmm10, zmm14, 0x96           ; C7·H^2: HI += it
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 3
+    vpshufb     zmm10, zmm12, zmm0                  ; C7·H^2: C
+    vaesenc     zmm12, zmm13, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm13, zmm11, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vpclmulqdq  zmm14, zmm10, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpternlogq  zmm31, zmm13, zmm14, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm11, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm10, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 4
+    vpternlogq  zmm28, zmm11, zmm13, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
     vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
-    vpclmulqdq  zmm4, zmm16, [rdi + 448], 0x01      ; C7·H^2: A1·B0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpternlogq  zmm31, zmm4, zmm8, 0x96             ; C2·H^7: LO += it
-    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm16, [rdi + 448], 0x11      ; C7·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpternlogq  zmm28, zmm6, zmm8, 0x96             ; C2·H^7: HI += it
-    vaesenc     zmm6, zmm7, zmm11                   ; AES: round 6
-    vpshufb     zmm7, zmm19, zmm0                   ; C2·H^7: C
-    vpclmulqdq  zmm8, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm31, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 5
+    vpternlogq  zmm31, zmm11, zmm13, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm11, zmm12, zmm19                 ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpternlogq  zmm28, zmm10, zmm12, 0x96           ; C2·H^7: HI += it
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm10, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 6
+    vpclmulqdq  zmm12, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpternlogq  zmm31, zmm10, zmm12, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^8: C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 7
+    vpternlogq  zmm28, zmm2, zmm10, 0x96            ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm8, zmm0                    ; C1·H^8: C
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
     vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm2, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm31, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm2, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm7, zmm31, zmm7                   ; C1·H^8: LO += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm2, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 8
+    vpternlogq  zmm31, zmm8, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm2, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm28, zmm8, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm8, zmm6, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm9, zmm11, zmm23                  ; AES: round 9
+    vpxorq      zmm10, zmm31, zmm6                  ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
-    vpshufd     zmm9, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm28, zmm2, zmm9, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpxorq      zmm6, zmm24, [r9]                   ; AES: k_Nr + text
+    vpshufd     zmm11, zmm10, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm28, zmm2, zmm11, 0x96            ; reduce: + HI
+    vpclmulqdq  xmm2, xmm3, [rdi + 1200], 0x00      ; lengths: A0·K0
     vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpclmulqdq  xmm8, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm16, xmm2, xmm8                   ; lengths: LO += it
-    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpclmulqdq  xmm8, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
-    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
-    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
+    vpclmulqdq  xmm6, xmm3, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      zmm11, zmm24, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      xmm6, xmm2, xmm6                    ; lengths: LO += it
+    vaesenclast zmm2, zmm8, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  xmm8, xmm3, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm11, zmm24, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
+    vaesenclast zmm8, zmm9, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm10, zmm1, 0x10             ; reduce: LO0·Q'
     vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vextracti64x4 ymm7, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm8, zmm15, zmm22                  ; AES: k_Nr + text
-    vpxorq      ymm1, ymm1, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm9, zmm3, zmm8                    ; AES: last round: the other text
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm1, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vextracti64x4 ymm9, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vpxorq      ymm1, ymm1, ymm9                    ; reduce: add up the lanes
+    vaesenclast zmm10, zmm4, zmm7                   ; AES: last round: the other text
+    vextracti64x2 xmm4, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm25, xmm1, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm10, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm6, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C3: HI += it
     vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [r10 + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm2, zmm1, [r10 + 832], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm4, zmm1, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm7, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm16, zmm3, zmm6, 0x96             ; C4: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C4: HI += it
+    vpternlogq  zmm6, zmm2, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm4, zmm1, 0x96              ; C4: HI += it
     vpshufb     zmm0, zmm5, zmm0                    ; C
     vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_4:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 385
     jae         .rest_over_6
     cmp         r11, 321
     jae         .rest_over_5
     vpshufb     zmm0, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm1, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
-    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
-    vpshufb     zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm10, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
+    vpaddd      zmm6, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm11, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
+    vpshufb     zmm6, zmm6, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm29, zmm1, [rdi + 832], 0x00      ; C3·H^6: A0·K0
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpclmulqdq  zmm26, zmm1, [rdi + 192], 0x01      ; C3·H^6: A1·B0
-    vpshufb     zmm20, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpshufb     zmm11, zmm11, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm27, zmm10, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpaddd      zmm28, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C5·H^4: LO += it
     vpshufb     zmm26, zmm28, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
@@ -7021,863 +7019,861 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
     vpclmulqdq  zmm1, zmm1, [rdi + 192], 0x11       ; C3·H^6: A1·B1
     vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpclmulqdq  zmm27, zmm10, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
     vpternlogq  zmm28, zmm1, zmm27, 0x96            ; C5·H^4: HI += it
-    vpxorq      zmm1, zmm16, zmm5                   ; AES: + k_0
-    vpshufb     zmm16, zmm24, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpxorq      zmm1, zmm6, zmm5                    ; AES: + k_0
+    vpshufb     zmm6, zmm14, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm10, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm16, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm27, zmm6, [rdi + 960], 0x00      ; C5·H^4: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm29, zmm24, zmm27, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm16, [rdi + 960], 0x10      ; C5·H^4: A0·K1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpternlogq  zmm28, zmm3, zmm5, 0x96             ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm26, zmm6                   ; AES: round 1
-    vpshufb     zmm5, zmm23, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm16, [rdi + 320], 0x01      ; C5·H^4: A1·B0
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm23, zmm5, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpternlogq  zmm29, zmm6, zmm23, 0x96            ; C7·H^2: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm16, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm5, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 3
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C7·H^2: HI += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
-    vpshufb     zmm6, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 3
-    vpclmulqdq  zmm16, zmm5, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm20, zmm6, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm29, zmm16, zmm20, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm6, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpternlogq  zmm28, zmm5, zmm8, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpternlogq  zmm29, zmm14, zmm27, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm5, zmm10, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm6, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vpternlogq  zmm28, zmm5, zmm10, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm5, zmm26, zmm15                  ; AES: round 1
+    vpshufb     zmm10, zmm13, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm6, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm10, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 2
+    vpternlogq  zmm29, zmm13, zmm14, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm10, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpternlogq  zmm28, zmm6, zmm13, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vpshufb     zmm6, zmm12, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm12, zmm10, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm6, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpternlogq  zmm29, zmm12, zmm13, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm6, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
+    vpternlogq  zmm28, zmm10, zmm12, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm6, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpternlogq  zmm29, zmm5, zmm8, 0x96             ; C2·H^7: LO += it
-    vaesenc     zmm5, zmm7, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm6, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm10, zmm11, zmm19                 ; AES: round 5
     vpclmulqdq  zmm6, zmm6, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C2·H^7: HI += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpshufb     zmm6, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vpternlogq  zmm28, zmm6, zmm11, 0x96            ; C2·H^7: HI += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vpshufb     zmm6, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm9, zmm10, zmm20                  ; AES: round 6
+    vpclmulqdq  zmm10, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm6, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpternlogq  zmm29, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpternlogq  zmm28, zmm2, zmm7, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm3, zmm12                   ; AES: round 7
-    vpshufb     zmm3, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^8: A = X + C
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm6, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vpternlogq  zmm28, zmm2, zmm10, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm5, zmm21                   ; AES: round 7
+    vpshufb     zmm5, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpxorq      zmm5, zmm5, zmm25                   ; C1·H^8: A = X + C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm5, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
     vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vaesenc     zmm7, zmm2, zmm14                   ; AES: round 9
-    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^8: LO += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm2, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
-    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm5, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 9
+    vpternlogq  zmm28, zmm6, zmm8, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm5, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vpxorq      zmm9, zmm29, zmm6                   ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpxorq      zmm6, zmm24, [r9]                   ; AES: k_Nr + text
+    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm28, zmm5, zmm10, 0x96            ; reduce: + HI
     vmovdqu64   [rbp], zmm0                         ; AES: written
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm16, xmm2, xmm8                   ; lengths: LO += it
+    vpclmulqdq  xmm5, xmm3, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm6, zmm24, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm10, xmm3, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenclast zmm1, zmm1, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm6, xmm5, xmm10                   ; lengths: LO += it
     vmovdqu64   [rbp + 64], zmm1                    ; AES: written
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
-    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm5, zmm6, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm3, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm10, zmm24, [r9 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm5, xmm3                    ; lengths: HI += it
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpclmulqdq  zmm5, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm9, zmm24, [r9 + 192]             ; AES: k_Nr + text
     vpxorq      zmm5, zmm5, zmm28                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
-    vextracti64x4 ymm7, zmm5, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 192], zmm6                   ; AES: written
-    vpxorq      ymm5, ymm5, ymm7                    ; reduce: add up the lanes
-    vpxorq      zmm7, zmm15, zmm22                  ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm5, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm9, zmm4, zmm7                    ; AES: last round: the other text
-    vpxorq      xmm25, xmm5, xmm8                   ; reduce: add up the lanes
-    vpandq      zmm4, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
+    vextracti64x4 ymm9, zmm5, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
+    vpxorq      ymm5, ymm5, ymm9                    ; reduce: add up the lanes
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm5, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm10, zmm4, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm25, xmm5, xmm9                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm10, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vpclmulqdq  zmm5, zmm1, [r10 + 704], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm7, zmm1, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm9, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm1, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm5, zmm1, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm1, [r10 + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm1, [r10 + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm16, zmm3, zmm7, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm6, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm1, [r10 + 832], 0x00       ; C4: A0·K0
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm1, [r10 + 832], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm5, zmm1, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm7, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm16, zmm3, zmm6, 0x96             ; C4: LO += it
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C4: HI += it
+    vpternlogq  zmm6, zmm2, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C4: HI += it
     vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm1, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm2, zmm1, [r10 + 896], 0x00       ; C5: A0·K0
     vpclmulqdq  zmm4, zmm1, [r10 + 896], 0x10       ; C5: A0·K1
     vpclmulqdq  zmm5, zmm1, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; C5: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C5: HI += it
+    vpternlogq  zmm6, zmm2, zmm5, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm4, zmm1, 0x96              ; C5: HI += it
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_5:
-    vpshufb     zmm0, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm0, zmm10, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
     vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
-    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm11, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  zmm28, zmm0, [rdi + 832], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm20, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
-    vpshufb     zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpclmulqdq  zmm11, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpshufb     zmm10, zmm10, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm26, zmm6, [rdi + 896], 0x00      ; C4·H^5: A0·K0
     vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpternlogq  zmm28, zmm20, zmm26, 0x96           ; C5·H^4: LO += it
+    vpternlogq  zmm28, zmm11, zmm26, 0x96           ; C5·H^4: LO += it
     vpclmulqdq  zmm29, zmm0, [rdi + 832], 0x10      ; C3·H^6: A0·K1
-    vpshufb     zmm20, zmm27, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm11, zmm27, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm0, zmm0, [rdi + 192], 0x11       ; C3·H^6: A1·B1
-    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpclmulqdq  zmm26, zmm6, [rdi + 896], 0x10      ; C4·H^5: A0·K1
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: the next counters
     vpternlogq  zmm29, zmm0, zmm26, 0x96            ; C5·H^4: HI += it
-    vpshufb     zmm0, zmm24, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
-    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpshufb     zmm0, zmm14, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
+    vpclmulqdq  zmm14, zmm6, [rdi + 256], 0x01      ; C4·H^5: A1·B0
     vpxorq      zmm1, zmm1, zmm5                    ; AES: + k_0
     vpclmulqdq  zmm26, zmm0, [rdi + 960], 0x00      ; C5·H^4: A0·K0
-    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpternlogq  zmm28, zmm24, zmm26, 0x96           ; C6·H^3: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
-    vpternlogq  zmm29, zmm3, zmm24, 0x96            ; C6·H^3: HI += it
-    vpshufb     zmm3, zmm23, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
-    vpclmulqdq  zmm24, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpternlogq  zmm28, zmm23, zmm24, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpternlogq  zmm28, zmm14, zmm26, 0x96           ; C6·H^3: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpternlogq  zmm29, zmm6, zmm14, 0x96            ; C6·H^3: HI += it
+    vpshufb     zmm6, zmm13, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm13, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm14, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
     vpclmulqdq  zmm0, zmm0, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  zmm23, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpternlogq  zmm29, zmm0, zmm23, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm0, zmm20, zmm7                   ; AES: round 2
-    vpshufb     zmm20, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
-    vpclmulqdq  zmm21, zmm3, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm20, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C8·H^1: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm21, zmm20, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpternlogq  zmm29, zmm3, zmm21, 0x96            ; C8·H^1: HI += it
+    vpclmulqdq  zmm13, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vpternlogq  zmm29, zmm0, zmm13, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm0, zmm11, zmm16                  ; AES: round 2
+    vpshufb     zmm11, zmm12, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
+    vpclmulqdq  zmm12, zmm6, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm11, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vpternlogq  zmm28, zmm12, zmm13, 0x96           ; C8·H^1: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm11, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vpternlogq  zmm29, zmm6, zmm12, 0x96            ; C8·H^1: HI += it
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm3, zmm16, zmm9                   ; AES: round 4
-    vpclmulqdq  zmm16, zmm20, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vpclmulqdq  zmm21, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpternlogq  zmm28, zmm16, zmm21, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm16, zmm20, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vpclmulqdq  zmm20, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpternlogq  zmm29, zmm16, zmm20, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpshufb     zmm16, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
-    vpclmulqdq  zmm19, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm20, zmm16, [rdi + 768], 0x00     ; C2·H^7: A0·K0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm28, zmm19, zmm20, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm6, zmm10, zmm18                  ; AES: round 4
+    vpclmulqdq  zmm10, zmm11, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm12, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vpternlogq  zmm28, zmm10, zmm12, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm11, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vpclmulqdq  zmm11, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 5
+    vpternlogq  zmm29, zmm10, zmm11, 0x96           ; C2·H^7: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vpshufb     zmm9, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
+    vpclmulqdq  zmm10, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 6
+    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm19, zmm16, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpternlogq  zmm29, zmm2, zmm19, 0x96            ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpternlogq  zmm29, zmm2, zmm10, 0x96            ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 7
     vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm18, zmm16, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm19, zmm2, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpternlogq  zmm28, zmm18, zmm19, 0x96           ; C1·H^8: LO += it
-    vpclmulqdq  zmm16, zmm16, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm18, zmm2, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpternlogq  zmm29, zmm16, zmm18, 0x96           ; C1·H^8: HI += it
-    vpclmulqdq  zmm16, zmm2, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpxorq      zmm18, zmm28, zmm16                 ; C1·H^8: LO += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm2, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 8
+    vpternlogq  zmm28, zmm8, zmm10, 0x96            ; C1·H^8: LO += it
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm2, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^8: HI += it
+    vpclmulqdq  zmm8, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vpxorq      zmm8, zmm28, zmm8                   ; C1·H^8: LO += it
+    vaesenc     zmm9, zmm6, zmm23                   ; AES: round 9
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpshufd     zmm16, zmm18, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vpternlogq  zmm29, zmm2, zmm16, 0x96            ; reduce: + HI
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpxorq      zmm16, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm19, xmm17, [rdi + 560], 0x01     ; lengths: A1·B0
-    vaesenclast zmm1, zmm1, zmm16                   ; AES: last round: the other text
-    vpxorq      xmm16, xmm2, xmm19                  ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpshufd     zmm6, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 9
+    vpternlogq  zmm29, zmm2, zmm6, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm3, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm6, zmm24, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm10, xmm3, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenclast zmm1, zmm1, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm6, xmm2, xmm10                   ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm3, [rdi + 1200], 0x10      ; lengths: A0·K1
     vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpclmulqdq  xmm17, xmm17, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpxorq      zmm19, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      xmm2, xmm2, xmm17                   ; lengths: HI += it
-    vpclmulqdq  zmm17, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
-    vpxorq      zmm17, zmm17, zmm29                 ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vextracti64x4 ymm18, zmm17, 0x01                ; reduce: upper lanes
-    vpxorq      ymm17, ymm17, ymm18                 ; reduce: add up the lanes
-    vpxorq      zmm18, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vextracti64x2 xmm19, ymm17, 0x01                ; reduce: upper lanes
-    vaesenclast zmm0, zmm0, zmm18                   ; AES: last round: the other text
-    vpxorq      xmm25, xmm17, xmm19                 ; reduce: add up the lanes
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm10, zmm24, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      xmm3, xmm2, xmm3                    ; lengths: HI += it
+    vpclmulqdq  zmm2, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm8, zmm9, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm2, zmm29                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vextracti64x4 ymm9, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm9                    ; reduce: add up the lanes
+    vpxorq      zmm9, zmm24, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm2, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm0, zmm0, zmm9                    ; AES: last round: the other text
+    vpxorq      xmm25, xmm2, xmm10                  ; reduce: add up the lanes
     vmovdqu64   [rbp + 128], zmm0                   ; AES: written
-    vpshufb     zmm17, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpaddd      zmm18, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm19, zmm3, [r10 + 704], 0x00      ; C2: A0·K0
+    vpshufb     zmm2, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm8, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm10, zmm8, [r10 + 704], 0x00      ; C2: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm20, zmm3, [r10 + 64], 0x01       ; C2: A1·B0
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpternlogq  zmm16, zmm19, zmm20, 0x96           ; C2: LO += it
+    vpclmulqdq  zmm11, zmm8, [r10 + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm17, zmm3, [r10 + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vpternlogq  zmm2, zmm17, zmm3, 0x96             ; C2: HI += it
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm5, zmm8, [r10 + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm8, [r10 + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vpternlogq  zmm3, zmm5, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm0, [r10 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm0, [r10 + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm0, [r10 + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm0, [r10 + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
     vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; C3: HI += it
-    vaesenc     zmm0, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpternlogq  zmm3, zmm8, zmm0, 0x96              ; C3: HI += it
+    vaesenc     zmm0, zmm5, zmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
     vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 9
     vpclmulqdq  zmm5, zmm1, [r10 + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm1, [r10], 0x01             ; C1: A1·B0
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm4                   ; AES: written
-    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C1: LO += it
-    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vpxorq      zmm8, zmm24, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm1, [r10], 0x01             ; C1: A1·B0
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C1: LO += it
+    vpxorq      zmm5, zmm24, [r9 + 256]             ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
     vpclmulqdq  zmm5, zmm1, [r10 + 640], 0x10       ; C1: A0·K1
     vmovdqu64   [rbp + 256], zmm0                   ; AES: written
-    vpxorq      zmm6, zmm15, zmm22                  ; AES: k_Nr + text
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
     vpclmulqdq  zmm1, zmm1, [r10], 0x11             ; C1: A1·B1
-    vaesenclast zmm9, zmm3, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
-    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vaesenclast zmm10, zmm4, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C1: HI += it
+    vpandq      zmm1, zmm10, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm0, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm4, zmm0, [r10 + 896], 0x00       ; C5: A0·K0
     vpclmulqdq  zmm5, zmm0, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm6, zmm0, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm7, zmm0, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm16, zmm3, zmm6, 0x96             ; C5: LO += it
-    vpternlogq  zmm2, zmm5, zmm0, 0x96              ; C5: HI += it
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C5: HI += it
     vpshufb     zmm0, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vpclmulqdq  zmm1, zmm0, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10 + 960], 0x10       ; C6: A0·K1
     vpclmulqdq  zmm5, zmm0, [r10 + 320], 0x01       ; C6: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm16, zmm1, zmm5, 0x96             ; C6: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C6: HI += it
-    vpshufb     zmm0, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpternlogq  zmm6, zmm1, zmm5, 0x96              ; C6: LO += it
+    vpternlogq  zmm3, zmm4, zmm0, 0x96              ; C6: HI += it
+    vpshufb     zmm0, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vpclmulqdq  zmm1, zmm0, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
     vpclmulqdq  zmm4, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C4: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C4: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C4: HI += it
     jmp         .rest_written
 .rest_over_6:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 449
     jae         .rest_over_7
-    vpshufb     zmm0, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm0, zmm10, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
     vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
-    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm11, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  zmm28, zmm0, [rdi + 832], 0x00      ; C3·H^6: A0·K0
-    vpshufb     zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm20, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
-    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpshufb     zmm10, zmm10, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm11, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpclmulqdq  zmm26, zmm6, [rdi + 896], 0x00      ; C4·H^5: A0·K0
     vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpternlogq  zmm28, zmm20, zmm26, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm20, zmm27, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpternlogq  zmm28, zmm11, zmm26, 0x96           ; C5·H^4: LO += it
+    vpshufb     zmm11, zmm27, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm29, zmm0, [rdi + 832], 0x10      ; C3·H^6: A0·K1
     vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpclmulqdq  zmm0, zmm0, [rdi + 192], 0x11       ; C3·H^6: A1·B1
-    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpclmulqdq  zmm27, zmm6, [rdi + 896], 0x10      ; C4·H^5: A0·K1
     vpshufb     zmm26, zmm26, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
     vpternlogq  zmm29, zmm0, zmm27, 0x96            ; C5·H^4: HI += it
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
-    vpshufb     zmm0, zmm24, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
-    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpshufb     zmm0, zmm14, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
+    vpclmulqdq  zmm14, zmm6, [rdi + 256], 0x01      ; C4·H^5: A1·B0
     vpclmulqdq  zmm27, zmm0, [rdi + 960], 0x00      ; C5·H^4: A0·K0
     vpxorq      zmm1, zmm1, zmm5                    ; AES: + k_0
-    vpternlogq  zmm28, zmm24, zmm27, 0x96           ; C6·H^3: LO += it
-    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
-    vpternlogq  zmm29, zmm3, zmm24, 0x96            ; C6·H^3: HI += it
-    vpxorq      zmm3, zmm26, zmm5                   ; AES: + k_0
-    vpshufb     zmm23, zmm23, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm24, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm23, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vpternlogq  zmm28, zmm24, zmm26, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpternlogq  zmm28, zmm14, zmm27, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vpternlogq  zmm29, zmm6, zmm14, 0x96            ; C6·H^3: HI += it
+    vpxorq      zmm6, zmm26, zmm5                   ; AES: + k_0
+    vpshufb     zmm13, zmm13, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm26, zmm13, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vpternlogq  zmm28, zmm14, zmm26, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
     vpclmulqdq  zmm0, zmm0, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm24, zmm23, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
-    vpternlogq  zmm29, zmm0, zmm24, 0x96            ; C7·H^2: HI += it
-    vpshufb     zmm0, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm23, [rdi + 384], 0x01     ; C6·H^3: A1·B0
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm0, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpternlogq  zmm28, zmm21, zmm24, 0x96           ; C8·H^1: LO += it
-    vpclmulqdq  zmm21, zmm23, [rdi + 384], 0x11     ; C6·H^3: A1·B1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm0, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpternlogq  zmm29, zmm21, zmm23, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm13, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vpternlogq  zmm29, zmm0, zmm14, 0x96            ; C7·H^2: HI += it
+    vpshufb     zmm0, zmm12, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vpclmulqdq  zmm12, zmm13, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 2
+    vpclmulqdq  zmm14, zmm0, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 2
+    vpternlogq  zmm28, zmm12, zmm14, 0x96           ; C8·H^1: LO += it
+    vpclmulqdq  zmm12, zmm13, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm0, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vpternlogq  zmm29, zmm12, zmm13, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C8·H^1: C
-    vpclmulqdq  zmm21, zmm0, [rdi + 448], 0x01      ; C7·H^2: A1·B0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C2·H^7: LO += it
+    vpclmulqdq  zmm12, zmm0, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vpternlogq  zmm28, zmm12, zmm13, 0x96           ; C2·H^7: LO += it
     vpclmulqdq  zmm0, zmm0, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm21, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vpternlogq  zmm29, zmm0, zmm21, 0x96            ; C2·H^7: HI += it
-    vaesenc     zmm0, zmm3, zmm9                    ; AES: round 4
-    vpshufb     zmm3, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
-    vpclmulqdq  zmm19, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm21, zmm3, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
-    vpternlogq  zmm28, zmm19, zmm21, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm12, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
+    vpternlogq  zmm29, zmm0, zmm12, 0x96            ; C2·H^7: HI += it
+    vaesenc     zmm0, zmm6, zmm18                   ; AES: round 4
+    vpshufb     zmm6, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
+    vpclmulqdq  zmm9, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm6, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vpternlogq  zmm28, zmm9, zmm12, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm9, zmm11, zmm19                  ; AES: round 5
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vpclmulqdq  zmm20, zmm3, [rdi + 768], 0x10      ; C2·H^7: A0·K1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpternlogq  zmm29, zmm2, zmm20, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpshufb     zmm2, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm11, zmm6, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vpternlogq  zmm29, zmm2, zmm11, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vpshufb     zmm2, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm8, zmm10, zmm20                  ; AES: round 6
     vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm18, zmm3, [rdi + 128], 0x01      ; C2·H^7: A1·B0
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm20, zmm2, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpternlogq  zmm28, zmm18, zmm20, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vpclmulqdq  zmm18, zmm2, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vpternlogq  zmm29, zmm3, zmm18, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm3, zmm19, zmm12                  ; AES: round 7
-    vpclmulqdq  zmm18, zmm2, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpxorq      zmm18, zmm28, zmm18                 ; C1·H^8: LO += it
+    vpclmulqdq  zmm10, zmm6, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm2, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  zmm10, zmm2, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpternlogq  zmm29, zmm6, zmm10, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm6, zmm9, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpxorq      zmm9, zmm28, zmm9                   ; C1·H^8: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpshufd     zmm19, zmm18, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm20, zmm16, zmm13                 ; AES: round 8
-    vpternlogq  zmm29, zmm2, zmm19, 0x96            ; reduce: + HI
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpclmulqdq  xmm16, xmm17, [rdi + 560], 0x01     ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpxorq      xmm16, xmm2, xmm16                  ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm19, zmm20, zmm14                 ; AES: round 9
-    vpclmulqdq  xmm17, xmm17, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpxorq      xmm2, xmm2, xmm17                   ; lengths: HI += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm17, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vpxorq      zmm17, zmm17, zmm29                 ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm18, zmm15, [r9]                  ; AES: k_Nr + text
-    vextracti64x4 ymm20, zmm17, 0x01                ; reduce: upper lanes
-    vpxorq      ymm17, ymm17, ymm20                 ; reduce: add up the lanes
-    vaesenclast zmm1, zmm1, zmm18                   ; AES: last round: the other text
-    vextracti64x2 xmm18, ymm17, 0x01                ; reduce: upper lanes
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 8
+    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vpternlogq  zmm29, zmm2, zmm10, 0x96            ; reduce: + HI
+    vaesenc     zmm2, zmm6, zmm22                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm3, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm10, xmm3, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vpxorq      xmm6, xmm6, xmm10                   ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vpclmulqdq  xmm10, xmm3, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      xmm3, xmm10, xmm3                   ; lengths: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 9
+    vpxorq      zmm9, zmm9, zmm29                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm10, zmm24, [r9]                  ; AES: k_Nr + text
+    vextracti64x4 ymm11, zmm9, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm9, ymm9, ymm11                   ; reduce: add up the lanes
+    vaesenclast zmm1, zmm1, zmm10                   ; AES: last round: the other text
+    vextracti64x2 xmm10, ymm9, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      xmm25, xmm17, xmm18                 ; reduce: add up the lanes
-    vpxorq      zmm17, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vpshufb     zmm18, zmm17, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vmovdqu64   [rbp + 64], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm19, zmm18, [r10 + 704], 0x00     ; C2: A0·K0
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm17, zmm18, [r10 + 64], 0x01      ; C2: A1·B0
-    vpxorq      zmm20, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm19, zmm17, 0x96           ; C2: LO += it
-    vaesenclast zmm0, zmm0, zmm20                   ; AES: last round: the other text
+    vpxorq      xmm25, xmm9, xmm10                  ; reduce: add up the lanes
+    vpxorq      zmm9, zmm24, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vpshufb     zmm9, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm8, zmm24, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm9, [r10 + 704], 0x00      ; C2: A0·K0
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
+    vpclmulqdq  zmm8, zmm9, [r10 + 64], 0x01        ; C2: A1·B0
+    vpxorq      zmm11, zmm24, [r9 + 192]            ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm10, zmm8, 0x96             ; C2: LO += it
+    vaesenclast zmm0, zmm0, zmm11                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm0                   ; AES: written
-    vpclmulqdq  zmm17, zmm18, [r10 + 704], 0x10     ; C2: A0·K1
-    vpshufb     zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm18, zmm18, [r10 + 64], 0x11      ; C2: A1·B1
-    vpshufb     zmm20, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm8, zmm9, [r10 + 704], 0x10       ; C2: A0·K1
+    vpshufb     zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm9, zmm9, [r10 + 64], 0x11        ; C2: A1·B1
+    vpshufb     zmm11, zmm11, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpternlogq  zmm2, zmm17, zmm18, 0x96            ; C2: HI += it
+    vpternlogq  zmm3, zmm8, zmm9, 0x96              ; C2: HI += it
     vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpxorq      zmm17, zmm19, zmm5                  ; AES: + k_0
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpxorq      zmm18, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm10, zmm5                   ; AES: + k_0
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpxorq      zmm9, zmm11, zmm5                   ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm19, zmm3, [r10 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm16, zmm5, zmm19, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm17, zmm7                   ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm17, zmm3, [r10 + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm2, zmm17, zmm3, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm2, [r10 + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm2, [r10 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpternlogq  zmm6, zmm5, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm2, [r10 + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpternlogq  zmm3, zmm9, zmm2, 0x96              ; C3: HI += it
+    vaesenc     zmm2, zmm5, zmm18                   ; AES: round 4
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm0, [r10 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C4: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm0, [r10 + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C4: LO += it
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
     vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; C4: HI += it
-    vaesenc     zmm0, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpternlogq  zmm3, zmm8, zmm0, 0x96              ; C4: HI += it
+    vaesenc     zmm0, zmm2, zmm22                   ; AES: round 8
+    vaesenc     zmm2, zmm5, zmm22                   ; AES: round 8
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 9
     vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
     vpclmulqdq  zmm5, zmm1, [r10 + 640], 0x00       ; C1: A0·K0
-    vpxorq      zmm6, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm1, [r10], 0x01             ; C1: A1·B0
+    vpxorq      zmm8, zmm24, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm1, [r10], 0x01             ; C1: A1·B0
     vmovdqu64   [rbp + 256], zmm0                   ; AES: written
-    vpxorq      zmm7, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm9, zmm24, [r9 + 320]             ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C1: LO += it
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
     vpclmulqdq  zmm5, zmm1, [r10 + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
-    vpxorq      zmm6, zmm15, zmm22                  ; AES: k_Nr + text
+    vmovdqu64   [rbp + 320], zmm2                   ; AES: written
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
     vpclmulqdq  zmm1, zmm1, [r10], 0x11             ; C1: A1·B1
-    vaesenclast zmm9, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
-    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C6: LO += it
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C6: HI += it
+    vaesenclast zmm10, zmm4, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C1: HI += it
+    vpandq      zmm1, zmm10, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm4, zmm2, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C6: LO += it
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C6: HI += it
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm1, [r10 + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm2, zmm1, [r10 + 1024], 0x00      ; C7: A0·K0
     vpclmulqdq  zmm4, zmm1, [r10 + 1024], 0x10      ; C7: A0·K1
     vpclmulqdq  zmm5, zmm1, [r10 + 384], 0x01       ; C7: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; C7: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C7: HI += it
+    vpternlogq  zmm6, zmm2, zmm5, 0x96              ; C7: LO += it
+    vpternlogq  zmm3, zmm4, zmm1, 0x96              ; C7: HI += it
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vpclmulqdq  zmm1, zmm0, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 896], 0x10       ; C5: A0·K1
     vpclmulqdq  zmm4, zmm0, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C5: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C5: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C5: HI += it
     jmp         .rest_written
 .rest_over_7:
-    vpshufb     zmm0, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm0, zmm10, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
     vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
-    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm11, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  zmm28, zmm0, [rdi + 832], 0x00      ; C3·H^6: A0·K0
-    vpshufb     zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm20, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpshufb     zmm10, zmm10, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm11, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
     vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpclmulqdq  zmm27, zmm6, [rdi + 896], 0x00      ; C4·H^5: A0·K0
     vpshufb     zmm26, zmm26, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpternlogq  zmm28, zmm20, zmm27, 0x96           ; C5·H^4: LO += it
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpternlogq  zmm28, zmm11, zmm27, 0x96           ; C5·H^4: LO += it
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpclmulqdq  zmm29, zmm0, [rdi + 832], 0x10      ; C3·H^6: A0·K1
     vpclmulqdq  zmm0, zmm0, [rdi + 192], 0x11       ; C3·H^6: A1·B1
-    vpshufb     zmm20, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpshufb     zmm11, zmm11, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm27, zmm6, [rdi + 896], 0x10      ; C4·H^5: A0·K1
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
     vpternlogq  zmm29, zmm0, zmm27, 0x96            ; C5·H^4: HI += it
-    vpshufb     zmm0, zmm24, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
+    vpshufb     zmm0, zmm14, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
     vpxorq      zmm1, zmm1, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm6, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm27, zmm0, [rdi + 960], 0x00      ; C5·H^4: A0·K0
     vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpternlogq  zmm28, zmm24, zmm27, 0x96           ; C6·H^3: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
-    vpternlogq  zmm29, zmm3, zmm24, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm16, zmm6                   ; AES: round 1
-    vpshufb     zmm16, zmm23, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm16, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vpternlogq  zmm28, zmm24, zmm26, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
+    vpternlogq  zmm28, zmm14, zmm27, 0x96           ; C6·H^3: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vpternlogq  zmm29, zmm6, zmm14, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm6, zmm10, zmm15                  ; AES: round 1
+    vpshufb     zmm10, zmm13, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm13, zmm26, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm14, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm26, zmm10, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vpternlogq  zmm28, zmm14, zmm26, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
     vpclmulqdq  zmm0, zmm0, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm24, zmm16, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpternlogq  zmm29, zmm0, zmm24, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm0, zmm20, zmm7                   ; AES: round 2
-    vpshufb     zmm20, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm21, zmm16, [rdi + 384], 0x01     ; C6·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm24, zmm20, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vpternlogq  zmm28, zmm21, zmm24, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm21, zmm23, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm16, zmm16, [rdi + 384], 0x11     ; C6·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm20, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpternlogq  zmm29, zmm16, zmm23, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm10, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 2
+    vpternlogq  zmm29, zmm0, zmm14, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm0, zmm11, zmm16                  ; AES: round 2
+    vpshufb     zmm11, zmm12, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm10, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm11, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vpternlogq  zmm28, zmm12, zmm14, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm12, zmm13, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm10, zmm10, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm11, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
+    vpternlogq  zmm29, zmm10, zmm13, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 4
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm16, zmm21, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm21, zmm20, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm23, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm20, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm21, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
-    vpternlogq  zmm29, zmm20, zmm21, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpshufb     zmm19, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm20, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm21, zmm19, [rdi + 768], 0x00     ; C2·H^7: A0·K0
-    vpternlogq  zmm28, zmm20, zmm21, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm10, zmm12, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm12, zmm11, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vpternlogq  zmm28, zmm12, zmm13, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm11, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
+    vpternlogq  zmm29, zmm11, zmm12, 0x96           ; C2·H^7: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vpshufb     zmm9, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vpternlogq  zmm28, zmm11, zmm12, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
     vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm20, zmm19, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpternlogq  zmm29, zmm2, zmm20, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm3, zmm12                   ; AES: round 7
-    vpshufb     zmm3, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm18, zmm19, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm20, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpternlogq  zmm28, zmm18, zmm20, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm18, zmm19, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm19, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm18, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vpxorq      zmm18, zmm28, zmm18                 ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenc     zmm19, zmm16, zmm14                 ; AES: round 9
-    vpshufd     zmm16, zmm18, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vpternlogq  zmm29, zmm3, zmm16, 0x96            ; reduce: + HI
-    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm16, xmm17, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  xmm3, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
+    vpternlogq  zmm29, zmm2, zmm11, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm6, zmm21                   ; AES: round 7
+    vpshufb     zmm6, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm8, zmm10, zmm21                  ; AES: round 7
+    vpxorq      zmm6, zmm6, zmm25                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm10, zmm9, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm6, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 8
+    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm6, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm9, zmm28, zmm9                   ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 9
+    vpternlogq  zmm29, zmm6, zmm10, 0x96            ; reduce: + HI
+    vpxorq      zmm6, zmm24, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm10, xmm3, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vaesenclast zmm1, zmm1, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  xmm6, xmm3, [rdi + 560], 0x01       ; lengths: A1·B0
     vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      xmm16, xmm16, xmm3                  ; lengths: LO += it
-    vpclmulqdq  xmm3, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vpxorq      zmm20, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  xmm17, xmm17, [rdi + 560], 0x11     ; lengths: A1·B1
-    vaesenclast zmm20, zmm2, zmm20                  ; AES: last round: the other text
-    vpxorq      xmm2, xmm3, xmm17                   ; lengths: HI += it
-    vmovdqu64   [rbp + 64], zmm20                   ; AES: written
-    vpclmulqdq  zmm3, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm17, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, zmm29                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vextracti64x4 ymm18, zmm3, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 128], zmm17                  ; AES: written
-    vpxorq      ymm3, ymm3, ymm18                   ; reduce: add up the lanes
-    vextracti64x2 xmm18, ymm3, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm19, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vpxorq      xmm25, xmm3, xmm18                  ; reduce: add up the lanes
-    vaesenclast zmm0, zmm0, zmm19                   ; AES: last round: the other text
+    vpxorq      xmm6, xmm10, xmm6                   ; lengths: LO += it
+    vpclmulqdq  xmm10, xmm3, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpxorq      zmm11, zmm24, [r9 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenclast zmm2, zmm2, zmm11                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm10, xmm3                   ; lengths: HI += it
+    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vpclmulqdq  zmm9, zmm9, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm10, zmm24, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      zmm9, zmm9, zmm29                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vextracti64x4 ymm10, zmm9, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      ymm9, ymm9, ymm10                   ; reduce: add up the lanes
+    vextracti64x2 xmm10, ymm9, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm11, zmm24, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      xmm25, xmm9, xmm10                  ; reduce: add up the lanes
+    vaesenclast zmm0, zmm0, zmm11                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm0                   ; AES: written
-    vpshufb     zmm3, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm18, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm20, zmm18, [r10 + 704], 0x00     ; C2: A0·K0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm23, zmm18, [r10 + 64], 0x01      ; C2: A1·B0
+    vpshufb     zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm11, zmm2, [r10 + 704], 0x00      ; C2: A0·K0
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm13, zmm2, [r10 + 64], 0x01       ; C2: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
-    vpternlogq  zmm16, zmm20, zmm23, 0x96           ; C2: LO += it
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm18, [r10 + 704], 0x10     ; C2: A0·K1
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpternlogq  zmm6, zmm11, zmm13, 0x96            ; C2: LO += it
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm11, zmm2, [r10 + 704], 0x10      ; C2: A0·K1
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm18, [r10 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vpternlogq  zmm2, zmm20, zmm5, 0x96             ; C2: HI += it
-    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm6, zmm17, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm18, zmm6, [r10 + 768], 0x00      ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vpternlogq  zmm16, zmm18, zmm7, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm6, [r10 + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm5, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm15                  ; AES: round 1
+    vpternlogq  zmm3, zmm11, zmm2, 0x96             ; C2: HI += it
+    vaesenc     zmm2, zmm12, zmm15                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpshufb     zmm8, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm8, [r10 + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm8, [r10 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm8, [r10 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm8, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
+    vpternlogq  zmm3, zmm10, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm8, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm0, [r10 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C4: LO += it
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm0, [r10 + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm0, [r10 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C4: LO += it
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 8
     vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm7, zmm0, 0x96              ; C4: HI += it
-    vaesenc     zmm0, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpternlogq  zmm3, zmm9, zmm0, 0x96              ; C4: HI += it
+    vaesenc     zmm0, zmm4, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm5, zmm23                   ; AES: round 9
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vaesenc     zmm4, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
     vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vpxorq      zmm6, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm1, [r10 + 640], 0x00       ; C1: A0·K0
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm1, [r10], 0x01             ; C1: A1·B0
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm6, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm1, [r10 + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rbp + 384], zmm5                   ; AES: written
-    vpxorq      zmm7, zmm15, zmm22                  ; AES: k_Nr + text
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 9
+    vpxorq      zmm8, zmm24, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm1, [r10 + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [rbp + 256], zmm4                   ; AES: written
+    vpxorq      zmm9, zmm24, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm1, [r10], 0x01            ; C1: A1·B0
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm5                   ; AES: written
+    vpternlogq  zmm6, zmm8, zmm10, 0x96             ; C1: LO += it
+    vpxorq      zmm8, zmm24, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm1, [r10 + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rbp + 384], zmm2                   ; AES: written
+    vpxorq      zmm7, zmm24, zmm7                   ; AES: k_Nr + text
     vpclmulqdq  zmm1, zmm1, [r10], 0x11             ; C1: A1·B1
-    vaesenclast zmm9, zmm0, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C1: HI += it
-    vpandq      zmm0, zmm9, [rdx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpclmulqdq  zmm4, zmm1, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C6: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C6: HI += it
+    vaesenclast zmm10, zmm0, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm1, 0x96              ; C1: HI += it
+    vpandq      zmm0, zmm10, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm1, zmm5, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
-    vpclmulqdq  zmm4, zmm1, [r10 + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm7, zmm1, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm1, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm3, zmm7, zmm1, 0x96              ; C6: HI += it
+    vpshufb     zmm1, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm1, [r10 + 1024], 0x00      ; C7: A0·K0
     vpclmulqdq  zmm5, zmm1, [r10 + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r10 + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm7, zmm1, [r10 + 384], 0x01       ; C7: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C7: LO += it
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C7: HI += it
+    vpternlogq  zmm6, zmm2, zmm7, 0x96              ; C7: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C7: HI += it
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vpclmulqdq  zmm1, zmm0, [r10 + 1088], 0x00      ; C8: A0·K0
-    vpclmulqdq  zmm4, zmm0, [r10 + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 1088], 0x10      ; C8: A0·K1
     vpclmulqdq  zmm5, zmm0, [r10 + 448], 0x01       ; C8: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 448], 0x11       ; C8: A1·B1
-    vpternlogq  zmm16, zmm1, zmm5, 0x96             ; C8: LO += it
-    vpternlogq  zmm2, zmm4, zmm0, 0x96              ; C8: HI += it
-    vpshufb     zmm0, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpternlogq  zmm6, zmm1, zmm5, 0x96              ; C8: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C8: HI += it
+    vpshufb     zmm0, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vpclmulqdq  zmm1, zmm0, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm2, zmm0, [r10 + 896], 0x10       ; C5: A0·K1
     vpclmulqdq  zmm4, zmm0, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C5: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C5: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C5: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm0, zmm9, 0x02
-    vmovdqu64   [rdx], ymm9                         ; written
+    vextracti64x2 xmm0, zmm10, 0x02
+    vmovdqu64   [rdx], ymm10                        ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm1, zmm9, 0x03
+    vextracti64x2 xmm1, zmm10, 0x03
     vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
@@ -7885,13 +7881,12 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm9                         ; written
-    vextracti64x2 xmm0, zmm9, 0x01
+    vmovdqu64   [rdx], ymm10                        ; written
+    vextracti64x2 xmm0, zmm10, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm1, zmm9, 0x02
+    vextracti64x2 xmm1, zmm10, 0x02
     vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -7899,56 +7894,57 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm9                         ; written
+    vmovdqu64   [rdx], xmm10                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm0, zmm9, 0x01
-    vpxorq      xmm0, xmm0, xmm9                    ; what the end differs by
+    vextracti64x2 xmm0, zmm10, 0x01
+    vpxorq      xmm0, xmm0, xmm10                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm1, xmm9, [rsi + rcx + 160]       ; in front
+    vpshufb     xmm1, xmm10, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm9                         ; written
-    jmp         short .rest_out_done
+    vmovdqu64   [rdx], xmm10                        ; written
+    jmp         .rest_out_done
 .rest_out_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrq     [rdx], xmm9, 0x00                   ; the first bytes
-    vpshufb     xmm0, xmm9, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx], xmm10, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm10, [rsi + rcx + 8]        ; the last bytes
     vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vmovd       [rdx], xmm9                         ; the first bytes
-    vpshufb     xmm0, xmm9, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx], xmm10                        ; the first bytes
+    vpshufb     xmm0, xmm10, [rsi + rcx + 12]       ; the last bytes
     vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrb     byte [rdx], xmm9, 0x00              ; the first bytes
+    vpextrb     byte [rdx], xmm10, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm0, xmm9, [rsi + rdi + 16]
+    vpshufb     xmm0, xmm10, [rsi + rdi + 16]
     vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm9, [rsi + rcx + 15]        ; the last bytes
+    vpshufb     xmm0, xmm10, [rsi + rcx + 15]       ; the last bytes
     vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm9                         ; written
+    vmovdqu64   [rdx], zmm10                        ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm0, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm16, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm1, zmm2, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm0, zmm6, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
@@ -7972,6 +7968,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
@@ -10049,27 +10046,27 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rbx, r13
     mov         r11, r12
     vmovdqu64   zmm5, [rdi + 1280]                  ; k_0
-    vmovdqu64   zmm6, [rdi + 1344]                  ; k_1
-    vmovdqu64   zmm7, [rdi + 1408]                  ; k_2
-    vmovdqu64   zmm8, [rdi + 1472]                  ; k_3
-    vmovdqu64   zmm9, [rdi + 1536]                  ; k_4
-    vmovdqu64   zmm10, [rdi + 1600]                 ; k_5
-    vmovdqu64   zmm11, [rdi + 1664]                 ; k_6
-    vmovdqu64   zmm12, [rdi + 1728]                 ; k_7
-    vmovdqu64   zmm13, [rdi + 1792]                 ; k_8
-    vmovdqu64   zmm14, [rdi + 1856]                 ; k_9
-    vmovdqu64   zmm15, [rdi + 1920]                 ; k_10
+    vmovdqu64   zmm20, [rdi + 1344]                 ; k_1
+    vmovdqu64   zmm21, [rdi + 1408]                 ; k_2
+    vmovdqu64   zmm22, [rdi + 1472]                 ; k_3
+    vmovdqu64   zmm23, [rdi + 1536]                 ; k_4
+    vmovdqu64   zmm24, [rdi + 1600]                 ; k_5
+    vmovdqu64   zmm25, [rdi + 1664]                 ; k_6
+    vmovdqu64   zmm26, [rdi + 1728]                 ; k_7
+    vmovdqu64   zmm27, [rdi + 1792]                 ; k_8
+    vmovdqu64   zmm28, [rdi + 1856]                 ; k_9
+    vmovdqu64   zmm29, [rdi + 1920]                 ; k_10
     cmp         rbx, 513
     jae         .groups
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm16, rcx
+    vmovq       xmm6, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm17, r8
-    vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
     cmp         rbx, 0x41
     jae         .alone_more
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x11
     jae         .alone_from_17
     cmp         rbx, 0x01
@@ -10079,454 +10076,450 @@ gcm128_avx512_k_clmul1_x32_short_open:
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm17, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vpclmulqdq  xmm7, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm4, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, [rdi + 1344]            ; AES: round 1
     vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 2
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, [rdi + 1472]            ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, [rdi + 1536]            ; AES: round 4
+    vpclmulqdq  xmm4, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, [rdi + 1600]            ; AES: round 5
+    vaesenc     xmm2, xmm2, [rdi + 1664]            ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     xmm2, xmm2, [rdi + 1728]            ; AES: round 7
+    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, [rdi + 1792]            ; AES: round 8
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpxorq      xmm16, xmm17, xmm4                  ; S: LO += it
-    vaesenclast zmm4, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm2, xmm2, [rdi + 1856]            ; AES: round 9
+    vpxorq      xmm6, xmm7, xmm4                    ; S: LO += it
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, rbx
     cmp         rbx, 0x08
     jae         .alone_in_1_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm17, [r9]                         ; the first bytes
-    vmovd       xmm18, [r9 + rbx - 4]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rcx + 20]            ; in their places
-    vporq       xmm17, xmm17, xmm18                 ; zero-padded
+    vmovd       xmm7, [r9]                          ; the first bytes
+    vmovd       xmm8, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm17, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm18, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x01
-    vporq       xmm17, xmm17, xmm18
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm7, xmm7, xmm8
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm18, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x02
-    vporq       xmm17, xmm17, xmm18
-    vpandq      xmm17, xmm17, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm7, xmm7, xmm8
+    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm17, [r9]                         ; the first bytes
-    vmovq       xmm18, [r9 + rbx - 8]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rcx + 24]            ; in their places
-    vporq       xmm17, xmm17, xmm18                 ; zero-padded
+    vmovq       xmm7, [r9]                          ; the first bytes
+    vmovq       xmm8, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpxorq      xmm16, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm6, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vmovd       [r11], xmm4                         ; the first bytes
-    vpshufb     xmm3, xmm4, [rcx + rbx + 12]        ; the last bytes
-    vmovd       [r11 + rbx - 4], xmm3               ; the last bytes
+    vmovd       [r11], xmm5                         ; the first bytes
+    vpshufb     xmm2, xmm5, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [r11 + rbx - 4], xmm2               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrb     byte [r11], xmm4, 0x00              ; the first bytes
+    vpextrb     byte [r11], xmm5, 0x00              ; the first bytes
     mov         rdx, rbx
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm4, [rcx + rdx + 16]
-    vpextrb     byte [r11 + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm4, [rcx + rbx + 15]        ; the last bytes
-    vpextrb     byte [r11 + rbx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm2, xmm5, [rcx + rdx + 16]
+    vpextrb     byte [r11 + rdx], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm5, [rcx + rbx + 15]        ; the last bytes
+    vpextrb     byte [r11 + rbx - 1], xmm2, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrq     [r11], xmm4, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm4, [rcx + rbx + 8]         ; the last bytes
-    vpextrq     [r11 + rbx - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [r11], xmm5, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm5, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [r11 + rbx - 8], xmm2, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpxorq      xmm16, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm6, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm4                         ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm2                         ; written
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
-    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpxorq      xmm16, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm6, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm4                         ; written
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm2                         ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm3, zmm4, 0x01
-    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + rbx - 16]        ; at the end
-    vpshufb     xmm4, xmm4, [rcx + rbx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vextracti64x2 xmm4, zmm2, 0x01
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rcx + rbx - 16]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rbx + 160]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm17, [r9]                         ; whole blocks
-    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpxorq      xmm16, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm6, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm4                         ; written
-    vextracti64x2 xmm3, zmm4, 0x01
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm2                         ; written
+    vextracti64x2 xmm4, zmm2, 0x01
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rbx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rbx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm2, 0x02
+    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + rbx - 32]        ; at the end
+    vpshufb     xmm4, xmm4, [rcx + rbx + 144]       ; in front
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm2              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm17, [r9]                         ; whole blocks
-    vinserti64x2 zmm17, zmm17, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpxorq      xmm16, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm6, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm4, 0x02
-    vmovdqu64   [r11], ymm4                         ; written
-    vmovdqu64   [r11 + 32], xmm3                    ; written
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vextracti64x2 xmm2, zmm5, 0x02
+    vmovdqu64   [r11], ymm5                         ; written
+    vmovdqu64   [r11 + 32], xmm2                    ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm5, 0x03
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + rbx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rbx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rcx + rbx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm17, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm18, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x00      ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     xmm4, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
     vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpxorq      xmm16, xmm19, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm6, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
-    vpclmulqdq  zmm3, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm4                         ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm2                         ; written
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, rbx
@@ -10538,41 +10531,39 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_in_longest
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm17, [r8]                         ; whole blocks
-    vinserti64x2 zmm17, zmm17, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm17, [r8]                         ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm17, [r8]                         ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm17, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
@@ -10580,1266 +10571,1265 @@ gcm128_avx512_k_clmul1_x32_short_open:
     sub         r8, rdx                             ; H^(m+1)
     cmp         rbx, 321
     jae         .alone_over_5
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .alone_over_3
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm19, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm20, xmm3, [r8 + 624], 0x00       ; S: A0·K0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpternlogq  xmm21, xmm19, xmm20, 0x96           ; S: LO += it
+    vpclmulqdq  xmm9, xmm6, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm16, xmm3, [r8 + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  xmm19, xmm6, xmm16, 0x96            ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpclmulqdq  xmm10, xmm3, [r8 + 624], 0x00       ; S: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm6, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 1
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [r8 + 624], 0x10        ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 2
     vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpxorq      xmm16, xmm21, xmm6                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpshufb     zmm6, zmm17, zmm0                   ; C
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm6, [r8 + 704], 0x00        ; C2: A0·K0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C2: LO += it
-    vaesenc     zmm7, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm2, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm3, zmm4, zmm11                   ; AES: round 6
-    vpxorq      xmm2, xmm19, xmm2                   ; S: HI += it
-    vaesenc     zmm4, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [r8 + 704], 0x10        ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [r8 + 640], 0x00        ; C1: A0·K0
-    vaesenclast zmm4, zmm4, zmm15                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm8, zmm6, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm15, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm6, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm3, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C1: HI += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpxorq      xmm6, xmm11, xmm6                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 3
+    vpshufb     zmm8, zmm7, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm8, [r8 + 704], 0x00       ; C2: A0·K0
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 5
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm8, [r8 + 704], 0x10        ; C2: A0·K1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 7
+    vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 8
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, [r8 + 640], 0x00        ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm8, [r8 + 640], 0x10        ; C1: A0·K1
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpclmulqdq  zmm2, zmm8, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm9, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm21, xmm3, [r8 + 624], 0x00       ; S: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpternlogq  xmm22, xmm20, xmm21, 0x96           ; S: LO += it
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm11, xmm3, [r8 + 624], 0x00       ; S: A0·K0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm18, xmm3, [r8 + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vpternlogq  xmm20, xmm5, xmm18, 0x96            ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpclmulqdq  xmm5, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm8, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [r8 + 624], 0x10        ; S: A0·K1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vpternlogq  xmm10, xmm5, xmm8, 0x96             ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 1
     vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 2
-    vpxorq      xmm16, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm5, zmm19, zmm7                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm7, [r8 + 704], 0x00       ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm7, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpternlogq  zmm16, zmm18, zmm8, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm8, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpxorq      xmm2, xmm20, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm7, [r8 + 704], 0x10        ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm5, zmm7, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm0                   ; C
-    vaesenc     zmm7, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm5, [r8 + 768], 0x00        ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm5, [r8 + 768], 0x10        ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenclast zmm7, zmm7, zmm15                   ; AES: E_K(J_0)
+    vaesenc     zmm8, zmm6, zmm21                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vpxorq      xmm6, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 2
+    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
     vpshufb     zmm5, zmm5, zmm0                    ; C
-    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm7, zmm5, [r8 + 640], 0x00        ; C1: A0·K0
-    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11], zmm6                         ; AES: written
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm6, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm5, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm5, [r8 + 704], 0x00       ; C2: A0·K0
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm5, [r8 + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vpternlogq  zmm3, zmm10, zmm5, 0x96             ; C2: HI += it
+    vaesenc     zmm5, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpshufb     zmm9, zmm7, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [r8 + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, [r8 + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 8
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 9
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm10, zmm9, [r8 + 640], 0x00       ; C1: A0·K0
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm9, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm11, zmm29, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm10, zmm2, 0x96             ; C1: LO += it
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm9, [r8 + 640], 0x10        ; C1: A0·K1
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpclmulqdq  zmm2, zmm9, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .alone_over_4
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm3, [r8 + 624], 0x00       ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm13, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm3, [r8 + 624], 0x00       ; S: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpternlogq  xmm23, xmm20, xmm22, 0x96           ; S: LO += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm21, xmm3, [r8 + 624], 0x10       ; S: A0·K1
+    vpternlogq  xmm13, xmm10, xmm12, 0x96           ; S: LO += it
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm12, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpxorq      zmm10, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpternlogq  xmm22, xmm16, xmm21, 0x96           ; S: HI += it
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vpclmulqdq  xmm16, xmm3, [r8 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
-    vpxorq      xmm16, xmm23, xmm16                 ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vmovdqu64   zmm6, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm6, [r8 + 704], 0x00       ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm16, zmm20, zmm7, 0x96            ; C2: LO += it
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 3
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm3, [r8 + 624], 0x10        ; S: A0·K1
+    vpternlogq  xmm12, xmm6, xmm2, 0x96             ; S: HI += it
+    vaesenc     zmm2, zmm8, zmm20                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm9, zmm10, zmm20                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vpxorq      xmm6, xmm13, xmm6                   ; S: LO += it
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm10, [r8 + 704], 0x00      ; C2: A0·K0
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vpternlogq  zmm6, zmm11, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm8, zmm2, zmm9                    ; AES: round 4
-    vpxorq      xmm2, xmm22, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm6, [r8 + 704], 0x10        ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm18, zmm10                  ; AES: round 5
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, [r8 + 768], 0x00        ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm5, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [r8 + 768], 0x10        ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpternlogq  zmm2, zmm9, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm8, zmm13                   ; AES: round 8
-    vpshufb     zmm8, zmm17, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm8, [r8 + 832], 0x00        ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm8, [r8 + 832], 0x10        ; C4: A0·K1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm5, zmm5, zmm15                   ; AES: E_K(J_0)
-    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C4: HI += it
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpxorq      xmm3, xmm12, xmm3                   ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm10, [r8 + 704], 0x10      ; C2: A0·K1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm10, [r8 + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm10, [r8 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpshufb     zmm10, zmm7, zmm0                   ; C
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [r8 + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm10, [r8 + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 9
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenclast xmm5, xmm5, xmm29                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm8, [r8 + 640], 0x00        ; C1: A0·K0
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm8, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpternlogq  zmm16, zmm3, zmm9, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm8, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm8, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm5, zmm10, zmm0                   ; C
+    vpxorq      zmm10, zmm29, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm5, [r8 + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpclmulqdq  zmm2, zmm5, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm11, zmm29, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm10, zmm2, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm8                    ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm5, [r8 + 640], 0x10        ; C1: A0·K1
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm5, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm3, [r8 + 624], 0x00       ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm14, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm3, [r8 + 624], 0x00       ; S: A0·K0
+    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpternlogq  xmm14, xmm10, xmm12, 0x96           ; S: LO += it
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm22, xmm3, [r8 + 624], 0x10       ; S: A0·K1
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpternlogq  xmm23, xmm16, xmm22, 0x96           ; S: HI += it
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm3, [r8 - 16], 0x01        ; S: A1·B0
+    vpclmulqdq  xmm15, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm11, xmm3, [r8 + 624], 0x10       ; S: A0·K1
+    vpxorq      zmm12, zmm13, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpshufb     zmm19, zmm19, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm19, [r8 + 704], 0x00       ; C2: A0·K0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm22, zmm19, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vpternlogq  zmm16, zmm6, zmm22, 0x96            ; C2: LO += it
-    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 2
+    vpternlogq  xmm15, xmm6, xmm11, 0x96            ; S: HI += it
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vpxorq      xmm6, xmm14, xmm5                   ; S: LO += it
+    vaesenc     zmm5, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm20                  ; AES: round 1
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm11, zmm12, zmm20                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm10, [r8 + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm7, zmm2, zmm8                    ; AES: round 3
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm18, zmm8                   ; AES: round 3
-    vpclmulqdq  zmm18, zmm19, [r8 + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm19, zmm19, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm2, zmm18, zmm19, 0x96            ; C2: HI += it
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm18, zmm20, zmm9                  ; AES: round 4
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm19, zmm8, [r8 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm8, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm19, zmm9, 0x96            ; C3: LO += it
-    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm18, zmm8, [r8 + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm18, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm9, zmm11                   ; AES: round 6
-    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm9, [r8 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C4: LO += it
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm9, [r8 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpshufb     zmm9, zmm17, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm9, [r8 + 896], 0x00       ; C5: A0·K0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm9, [r8 + 256], 0x01       ; C5: A1·B0
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm9, [r8 + 896], 0x10       ; C5: A0·K1
-    vaesenclast zmm7, zmm7, zmm15                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm9, zmm9, [r8 + 256], 0x11        ; C5: A1·B1
-    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
-    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C5: HI += it
-    vpxorq      zmm7, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8 + 640], 0x00        ; C1: A0·K0
-    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpternlogq  zmm16, zmm3, zmm9, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm7, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 2
+    vpxorq      xmm3, xmm15, xmm3                   ; S: HI += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm10, [r8 + 704], 0x10      ; C2: A0·K1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 3
+    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C2: HI += it
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm10, [r8 + 768], 0x00      ; C3: A0·K0
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm10, [r8 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 5
+    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm10, [r8 + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C4: LO += it
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm10, [r8 + 832], 0x10      ; C4: A0·K1
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C4: HI += it
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpshufb     zmm10, zmm7, zmm0                   ; C
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [r8 + 896], 0x00      ; C5: A0·K0
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm10, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C5: LO += it
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm10, [r8 + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C5: HI += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpshufb     zmm2, zmm10, zmm0                   ; C
+    vpxorq      zmm8, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm2, [r8 + 640], 0x00        ; C1: A0·K0
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpclmulqdq  zmm5, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm29, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm8, zmm5, 0x96              ; C1: LO += it
+    vmovdqu64   [r11 + 128], zmm9                   ; AES: written
+    vpxorq      zmm5, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm2, [r8 + 640], 0x10        ; C1: A0·K1
+    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_5:
     cmp         rbx, 449
     jae         .alone_over_7
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 385
     jae         .alone_over_6
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm3, [r8 + 624], 0x00       ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  xmm25, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm14, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm3, [r8 + 624], 0x00       ; S: A0·K0
+    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpternlogq  xmm14, xmm10, xmm12, 0x96           ; S: LO += it
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm15, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm23, xmm3, [r8 + 624], 0x10       ; S: A0·K1
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpternlogq  xmm25, xmm16, xmm23, 0x96           ; S: HI += it
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm3, [r8 - 16], 0x01        ; S: A1·B0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm12, xmm3, [r8 + 624], 0x10       ; S: A0·K1
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpternlogq  xmm15, xmm6, xmm12, 0x96            ; S: HI += it
+    vpxorq      zmm12, zmm13, zmm5                  ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      xmm6, xmm14, xmm6                   ; S: LO += it
     vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
     vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm5, [r8 + 704], 0x00       ; C2: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm16, zmm23, zmm24, 0x96           ; C2: LO += it
-    vaesenc     zmm6, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vpclmulqdq  xmm2, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm3, zmm19, zmm7                   ; AES: round 2
-    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 2
-    vpxorq      xmm2, xmm25, xmm2                   ; S: HI += it
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm5, [r8 + 704], 0x10       ; C2: A0·K1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm13, zmm5, [r8 + 704], 0x00       ; C2: A0·K0
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 1
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C2: LO += it
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpxorq      xmm3, xmm15, xmm3                   ; S: HI += it
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm13, zmm5, [r8 + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 2
     vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vpternlogq  zmm2, zmm21, zmm5, 0x96             ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm20, zmm8                  ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm20, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm5, [r8 + 768], 0x00        ; C3: A0·K0
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm21, zmm5, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpternlogq  zmm16, zmm8, zmm21, 0x96            ; C3: LO += it
-    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
-    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm19, zmm5, [r8 + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpternlogq  zmm2, zmm19, zmm5, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm18, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm5, [r8 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm19, zmm5, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C4: LO += it
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm5, [r8 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpternlogq  zmm2, zmm10, zmm5, 0x96             ; C4: HI += it
-    vaesenc     zmm5, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vmovdqu64   zmm7, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm7, [r8 + 896], 0x00       ; C5: A0·K0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm7, [r8 + 256], 0x01       ; C5: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C5: LO += it
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm7, [r8 + 896], 0x10       ; C5: A0·K1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [r8 + 256], 0x11        ; C5: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpternlogq  zmm2, zmm11, zmm7, 0x96             ; C5: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpshufb     zmm7, zmm17, zmm0                   ; C
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm7, [r8 + 960], 0x00       ; C6: A0·K0
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm12, zmm7, [r8 + 320], 0x01       ; C6: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm6, zmm6, zmm15                   ; AES: E_K(J_0)
-    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm6, zmm7, [r8 + 960], 0x10        ; C6: A0·K1
-    vpxorq      zmm11, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm7, [r8 + 320], 0x11        ; C6: A1·B1
-    vpternlogq  zmm2, zmm6, zmm7, 0x96              ; C6: HI += it
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm5, [r8 + 640], 0x00        ; C1: A0·K0
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm5, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm5, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm5, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    jmp         .alone_written
-.alone_over_6:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm3, [r8 + 624], 0x00       ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  xmm26, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [r8 + 624], 0x10       ; S: A0·K1
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpternlogq  xmm26, xmm16, xmm25, 0x96           ; S: HI += it
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm3, [r8 - 16], 0x01        ; S: A1·B0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm0                  ; C
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm2, zmm24, [r8 + 704], 0x00       ; C2: A0·K0
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm25, zmm24, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vpternlogq  zmm16, zmm2, zmm25, 0x96            ; C2: LO += it
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm2, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm3, zmm23, zmm6                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpxorq      xmm2, xmm26, xmm2                   ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm18, zmm24, [r8 + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm24, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpternlogq  zmm2, zmm18, zmm23, 0x96            ; C2: HI += it
-    vaesenc     zmm18, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpshufb     zmm7, zmm22, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm7, [r8 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm7, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm7, [r8 + 768], 0x10        ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm7, zmm21, zmm9                   ; AES: round 4
-    vaesenc     zmm8, zmm20, zmm9                   ; AES: round 4
-    vmovdqu64   zmm20, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm20, [r8 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm21, zmm20, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm9, zmm21, 0x96            ; C4: LO += it
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm20, [r8 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm20, [r8 + 192], 0x11      ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm9, zmm20, 0x96             ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm9, zmm19, zmm11                  ; AES: round 6
-    vmovdqu64   zmm10, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm19, zmm10, [r8 + 896], 0x00      ; C5: A0·K0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm10, [r8 + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpternlogq  zmm16, zmm19, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm10, [r8 + 896], 0x10      ; C5: A0·K1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, [r8 + 256], 0x11      ; C5: A1·B1
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpternlogq  zmm2, zmm11, zmm10, 0x96            ; C5: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vmovdqu64   zmm10, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm10, [r8 + 960], 0x00      ; C6: A0·K0
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm12, zmm18, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm10, [r8 + 320], 0x01      ; C6: A1·B0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm11, zmm18, 0x96           ; C6: LO += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm10, [r8 + 960], 0x10      ; C6: A0·K1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, [r8 + 320], 0x11      ; C6: A1·B1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpternlogq  zmm2, zmm11, zmm10, 0x96            ; C6: HI += it
-    vaesenc     zmm10, zmm12, zmm14                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpshufb     zmm11, zmm17, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm11, [r8 + 1024], 0x00     ; C7: A0·K0
-    vaesenclast zmm5, zmm5, zmm15                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm13, zmm11, [r8 + 384], 0x01      ; C7: A1·B0
-    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm12, zmm13, 0x96           ; C7: LO += it
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm11, [r8 + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm11, zmm11, [r8 + 384], 0x11      ; C7: A1·B1
-    vpternlogq  zmm2, zmm6, zmm11, 0x96             ; C7: HI += it
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vpternlogq  zmm3, zmm13, zmm5, 0x96             ; C2: HI += it
+    vaesenc     zmm5, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm11, zmm22                  ; AES: round 3
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm11, [r8 + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm11, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C3: LO += it
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm13, zmm11, [r8 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm11, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 4
+    vpternlogq  zmm3, zmm13, zmm11, 0x96            ; C3: HI += it
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm11, [r8 + 832], 0x00      ; C4: A0·K0
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm11, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C4: LO += it
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm13, zmm11, [r8 + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm11, zmm11, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 6
+    vpternlogq  zmm3, zmm13, zmm11, 0x96            ; C4: HI += it
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vmovdqu64   zmm11, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm13, zmm11, [r8 + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm11, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C5: LO += it
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm11, [r8 + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 8
+    vpternlogq  zmm3, zmm13, zmm11, 0x96            ; C5: HI += it
+    vpshufb     zmm11, zmm7, zmm0                   ; C
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm11, [r8 + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm14, zmm11, [r8 + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C6: LO += it
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm11, [r8 + 960], 0x10      ; C6: A0·K1
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm11, [r8 + 320], 0x11       ; C6: A1·B1
+    vpxorq      zmm11, zmm29, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm3, zmm13, zmm2, 0x96             ; C6: HI += it
+    vmovdqu64   zmm2, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpxorq      zmm8, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm5, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm2, [r8 + 640], 0x00        ; C1: A0·K0
     vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm6, [r8 + 640], 0x00        ; C1: A0·K0
-    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm6, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm9, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm8, zmm5, 0x96              ; C1: LO += it
+    vmovdqu64   [r11 + 192], zmm9                   ; AES: written
+    vpxorq      zmm5, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm2, [r8 + 640], 0x10        ; C1: A0·K1
     vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
     vmovdqu64   [r11 + 256], zmm5                   ; AES: written
-    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm5, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm6, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm6, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_written
+.alone_over_6:
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm14, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm3, [r8 + 624], 0x00       ; S: A0·K0
+    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpternlogq  xmm14, xmm10, xmm12, 0x96           ; S: LO += it
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm16, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpclmulqdq  xmm15, xmm3, [r8 + 624], 0x10       ; S: A0·K1
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpternlogq  xmm16, xmm6, xmm15, 0x96            ; S: HI += it
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpxorq      xmm6, xmm14, xmm6                   ; S: LO += it
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vmovdqu64   zmm14, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpshufb     zmm5, zmm14, zmm0                   ; C
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm5, [r8 + 704], 0x00       ; C2: A0·K0
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm15, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C2: LO += it
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 1
+    vpxorq      xmm3, xmm16, xmm3                   ; S: HI += it
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm5, [r8 + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vpternlogq  zmm3, zmm14, zmm5, 0x96             ; C2: HI += it
+    vaesenc     zmm5, zmm12, zmm21                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vmovdqu64   zmm12, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 2
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm12, [r8 + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
+    vpclmulqdq  zmm15, zmm12, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm12, [r8 + 768], 0x10      ; C3: A0·K1
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vpternlogq  zmm3, zmm14, zmm12, 0x96            ; C3: HI += it
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vaesenc     zmm12, zmm13, zmm23                 ; AES: round 4
+    vmovdqu64   zmm13, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm13, [r8 + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm15, zmm13, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C4: LO += it
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm14, zmm13, [r8 + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm13, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 5
+    vpternlogq  zmm3, zmm14, zmm13, 0x96            ; C4: HI += it
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vmovdqu64   zmm13, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm14, zmm13, [r8 + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm13, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 6
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C5: LO += it
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm13, [r8 + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm13, zmm13, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vpternlogq  zmm3, zmm14, zmm13, 0x96            ; C5: HI += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vmovdqu64   zmm13, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 7
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm14, zmm13, [r8 + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm15, zmm13, [r8 + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C6: LO += it
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 8
+    vpclmulqdq  zmm14, zmm13, [r8 + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm13, [r8 + 320], 0x11      ; C6: A1·B1
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vpternlogq  zmm3, zmm14, zmm13, 0x96            ; C6: HI += it
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vpshufb     zmm13, zmm7, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm13, [r8 + 1024], 0x00     ; C7: A0·K0
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm13, [r8 + 384], 0x01      ; C7: A1·B0
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C7: LO += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm14, zmm13, [r8 + 1024], 0x10     ; C7: A0·K1
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm13, [r8 + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm3, zmm14, zmm8, 0x96             ; C7: HI += it
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpshufb     zmm2, zmm8, zmm0                    ; C
+    vpxorq      zmm8, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm12, zmm8                   ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm2, [r8 + 640], 0x00        ; C1: A0·K0
+    vmovdqu64   [r11 + 192], zmm8                   ; AES: written
+    vpclmulqdq  zmm8, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm11, zmm29, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
+    vpternlogq  zmm6, zmm9, zmm8, 0x96              ; C1: LO += it
+    vmovdqu64   [r11 + 256], zmm10                  ; AES: written
+    vpxorq      zmm8, zmm29, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm2, [r8 + 640], 0x10        ; C1: A0·K1
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 320], zmm5                   ; AES: written
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm9, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_7:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm3, [r8 + 624], 0x00       ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  xmm27, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [r8 + 624], 0x10       ; S: A0·K1
-    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpternlogq  xmm27, xmm16, xmm25, 0x96           ; S: HI += it
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm14, xmm6, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm3, [r8 + 624], 0x00       ; S: A0·K0
+    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpternlogq  xmm14, xmm10, xmm12, 0x96           ; S: LO += it
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm17, xmm6, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  xmm6, xmm6, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpclmulqdq  xmm16, xmm3, [r8 + 624], 0x10       ; S: A0·K1
+    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpternlogq  xmm17, xmm6, xmm16, 0x96            ; S: HI += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm16, xmm3, [r8 - 16], 0x01        ; S: A1·B0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm0                  ; C
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm24, [r8 + 704], 0x00      ; C2: A0·K0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpxorq      xmm6, xmm14, xmm6                   ; S: LO += it
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vmovdqu64   zmm14, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm5                  ; AES: + k_0
+    vpshufb     zmm14, zmm14, zmm0                  ; C
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm24, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm28, zmm2, zmm6                   ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpternlogq  zmm16, zmm25, zmm5, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vpclmulqdq  xmm2, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm3, zmm21, zmm6                   ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
-    vpxorq      xmm2, xmm27, xmm2                   ; S: HI += it
-    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm23, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm24, [r8 + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm24, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm24, zmm28, zmm7                  ; AES: round 2
-    vpternlogq  zmm2, zmm22, zmm6, 0x96             ; C2: HI += it
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vmovdqu64   zmm18, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vpshufb     zmm18, zmm18, zmm0                  ; C
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm18, [r8 + 768], 0x00      ; C3: A0·K0
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm18, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm7, zmm24, zmm8                   ; AES: round 3
-    vpternlogq  zmm16, zmm22, zmm25, 0x96           ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm18, [r8 + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm18, zmm18, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vpternlogq  zmm2, zmm22, zmm18, 0x96            ; C3: HI += it
-    vaesenc     zmm18, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm23, zmm8                  ; AES: round 3
-    vmovdqu64   zmm22, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpshufb     zmm8, zmm22, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm22, zmm8, [r8 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm23, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C4: LO += it
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm8, [r8 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpternlogq  zmm2, zmm22, zmm8, 0x96             ; C4: HI += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm9, zmm19, zmm10                  ; AES: round 5
-    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm20, zmm21, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm21, zmm8, [r8 + 896], 0x00       ; C5: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm8, [r8 + 256], 0x01       ; C5: A1·B0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm21, zmm10, 0x96           ; C5: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm8, [r8 + 896], 0x10       ; C5: A0·K1
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, [r8 + 256], 0x11        ; C5: A1·B1
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C5: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm8, [r8 + 960], 0x00       ; C6: A0·K0
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vaesenc     zmm11, zmm19, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm19, zmm8, [r8 + 320], 0x01       ; C6: A1·B0
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C6: LO += it
-    vaesenc     zmm10, zmm20, zmm12                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm12, zmm8, [r8 + 960], 0x10       ; C6: A0·K1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [r8 + 320], 0x11        ; C6: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm12, zmm8, 0x96             ; C6: HI += it
-    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 8
-    vmovdqu64   zmm9, [r9 + 384]                    ; C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
-    vaesenc     zmm12, zmm18, zmm13                 ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm9, [r8 + 1024], 0x00      ; C7: A0·K0
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm18, zmm9, [r8 + 384], 0x01       ; C7: A1·B0
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpternlogq  zmm16, zmm13, zmm18, 0x96           ; C7: LO += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm9, [r8 + 1024], 0x10      ; C7: A0·K1
-    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
-    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm9, zmm9, [r8 + 384], 0x11        ; C7: A1·B1
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm2, zmm13, zmm9, 0x96             ; C7: HI += it
-    vaesenclast zmm9, zmm7, zmm15                   ; AES: E_K(J_0)
-    vpshufb     zmm7, zmm17, zmm0                   ; C
-    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm9, zmm7, [r8 + 1088], 0x00       ; C8: A0·K0
-    vpxorq      zmm13, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm13                   ; AES: last round: the other text
-    vpclmulqdq  zmm13, zmm7, [r8 + 448], 0x01       ; C8: A1·B0
-    vpternlogq  zmm16, zmm9, zmm13, 0x96            ; C8: LO += it
-    vpclmulqdq  zmm9, zmm7, [r8 + 1088], 0x10       ; C8: A0·K1
-    vpclmulqdq  zmm7, zmm7, [r8 + 448], 0x11        ; C8: A1·B1
-    vpternlogq  zmm2, zmm9, zmm7, 0x96              ; C8: HI += it
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [r11], zmm6                         ; AES: written
-    vpxorq      zmm6, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm5, [r8 + 640], 0x00        ; C1: A0·K0
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm5, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm5, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 384], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm5, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm15, zmm17                  ; AES: k_Nr + text
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm2, zmm14, [r8 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm16, zmm14, [r8 + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vpternlogq  zmm6, zmm2, zmm16, 0x96             ; C2: LO += it
+    vaesenc     zmm2, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm9, zmm11, zmm20                  ; AES: round 1
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm11, zmm13, zmm20                 ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vpxorq      xmm3, xmm17, xmm3                   ; S: HI += it
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vaesenc     zmm13, zmm15, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm15, zmm14, [r8 + 704], 0x10      ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm14, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vmovdqu64   zmm14, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm15, zmm14, [r8 + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm16, zmm14, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm15, zmm14, [r8 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vpclmulqdq  zmm14, zmm14, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C3: HI += it
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vmovdqu64   zmm14, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm15, zmm14, [r8 + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm16, zmm14, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C4: LO += it
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm15, zmm14, [r8 + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm14, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vmovdqu64   zmm14, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm15, zmm14, [r8 + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vpclmulqdq  zmm16, zmm14, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C5: LO += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm14, [r8 + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm14, zmm14, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C5: HI += it
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vmovdqu64   zmm14, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm15, zmm14, [r8 + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm16, zmm14, [r8 + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C6: LO += it
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm15, zmm14, [r8 + 960], 0x10      ; C6: A0·K1
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm14, [r8 + 320], 0x11      ; C6: A1·B1
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C6: HI += it
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vmovdqu64   zmm14, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm15, zmm14, [r8 + 1024], 0x00     ; C7: A0·K0
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
+    vpclmulqdq  zmm16, zmm14, [r8 + 384], 0x01      ; C7: A1·B0
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C7: LO += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm14, [r8 + 1024], 0x10     ; C7: A0·K1
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm14, zmm14, [r8 + 384], 0x11      ; C7: A1·B1
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C7: HI += it
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 9
+    vpshufb     zmm14, zmm7, zmm0                   ; C
+    vpclmulqdq  zmm15, zmm14, [r8 + 1088], 0x00     ; C8: A0·K0
+    vaesenclast xmm5, xmm5, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm5, zmm14, [r8 + 448], 0x01       ; C8: A1·B0
+    vpxorq      zmm16, zmm29, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm16                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm15, zmm5, 0x96             ; C8: LO += it
+    vpclmulqdq  zmm5, zmm14, [r8 + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm14, zmm14, [r8 + 448], 0x11      ; C8: A1·B1
+    vpternlogq  zmm3, zmm5, zmm14, 0x96             ; C8: HI += it
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpxorq      zmm8, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpxorq      zmm5, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm2, [r8 + 640], 0x00        ; C1: A0·K0
+    vmovdqu64   [r11 + 256], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm9, zmm29, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm8, zmm5, 0x96              ; C1: LO += it
+    vmovdqu64   [r11 + 320], zmm9                   ; AES: written
+    vpxorq      zmm5, zmm29, [r9 + 384]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm2, [r8 + 640], 0x10        ; C1: A0·K1
+    vaesenclast zmm5, zmm13, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 384], zmm5                   ; AES: written
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [r11 + rsi]                    ; the last register
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm4, 0x02
+    vextracti64x2 xmm2, zmm4, 0x02
     vmovdqu64   [rdx], ymm4                         ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vmovdqu64   [rdx + 32], xmm2                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     vextracti64x2 xmm4, zmm4, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
     vmovdqu64   [rdx], ymm4                         ; written
-    vextracti64x2 xmm3, zmm4, 0x01
+    vextracti64x2 xmm2, zmm4, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     vextracti64x2 xmm4, zmm4, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_out_under_17
     vmovdqu64   [rdx], xmm4                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm3, zmm4, 0x01
-    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
+    vextracti64x2 xmm2, zmm4, 0x01
+    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm4, [rsi + rcx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm3, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm2, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_longest:
     vmovdqu64   [rdx], zmm4                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm1, xmm0, xmm1                    ; the tag
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm19, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
-    vpshufb     zmm16, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm3, [rdi + 688], 0x00      ; S: A0·K0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm22, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm29, xmm20, xmm22                 ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, zmm17                  ; AES: 12 blocks ahead
-    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; C
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm23, [rdi + 768], 0x00     ; C2: A0·K0
-    vpaddd      zmm26, zmm4, zmm19                  ; AES: 20 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm23, [rdi + 128], 0x01     ; C2: A1·B0
-    vpaddd      zmm28, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpternlogq  zmm29, zmm25, zmm27, 0x96           ; C2: LO += it
-    vpaddd      zmm25, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm27, xmm3, [rdi + 688], 0x10      ; S: A0·K1
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
+    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
+    vmovdqu64   zmm9, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
+    vpshufb     zmm6, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x00      ; S: A0·K0
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpxorq      xmm30, xmm10, xmm12                 ; S: LO += it
+    vpaddd      zmm10, zmm4, zmm7                   ; AES: 12 blocks ahead
+    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm14, zmm4, zmm8                   ; AES: 16 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm4, zmm9                   ; AES: 20 blocks ahead
+    vpclmulqdq  zmm16, zmm12, [rdi + 768], 0x00     ; C2: A0·K0
+    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpclmulqdq  zmm18, zmm12, [rdi + 128], 0x01     ; C2: A1·B0
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpternlogq  zmm30, zmm16, zmm18, 0x96           ; C2: LO += it
+    vpshufb     zmm16, zmm19, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpclmulqdq  xmm18, xmm3, [rdi + 688], 0x10      ; S: A0·K1
+    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
     vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpxorq      xmm19, xmm18, xmm3                  ; S: HI += it
+    vpxorq      zmm3, zmm13, zmm5                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm13, zmm12, [rdi + 768], 0x10     ; C2: A0·K1
+    vpxorq      zmm14, zmm14, zmm5                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm12, zmm12, [rdi + 128], 0x11     ; C2: A1·B1
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
+    vpternlogq  zmm19, zmm13, zmm12, 0x96           ; C2: HI += it
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      xmm30, xmm27, xmm3                  ; S: HI += it
-    vpxorq      zmm3, zmm16, zmm5                   ; AES: + k_0
-    vpxorq      zmm16, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm23, [rdi + 768], 0x10     ; C2: A0·K1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm23, [rdi + 128], 0x11     ; C2: A1·B1
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpternlogq  zmm30, zmm21, zmm23, 0x96           ; C2: HI += it
-    vpxorq      zmm21, zmm26, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm28, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm27, zmm26, [rdi + 832], 0x00     ; C3: A0·K0
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C3: LO += it
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm26, [rdi + 832], 0x10     ; C3: A0·K1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C3: HI += it
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vmovdqu64   zmm26, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x00     ; C4: A0·K0
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C4: LO += it
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x10     ; C4: A0·K1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C4: HI += it
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vmovdqu64   zmm26, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 960], 0x00     ; C5: A0·K0
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm26, [rdi + 320], 0x01     ; C5: A1·B0
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5: LO += it
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 960], 0x10     ; C5: A0·K1
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C5: HI += it
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vmovdqu64   zmm26, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x00    ; C6: A0·K0
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 384], 0x01     ; C6: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6: LO += it
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x10    ; C6: A0·K1
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm26, zmm26, [rdi + 384], 0x11     ; C6: A1·B1
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C6: HI += it
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
-    vmovdqu64   zmm26, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm27, zmm26, [rdi + 1088], 0x00    ; C7: A0·K0
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7: A1·B0
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C7: LO += it
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm27, zmm26, [rdi + 1088], 0x10    ; C7: A0·K1
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7: A1·B1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 8
-    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C7: HI += it
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vmovdqu64   zmm26, [r9 + 448]                   ; C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm26, [rdi + 1152], 0x00    ; C8: A0·K0
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm28, zmm26, [rdi + 512], 0x01     ; C8: A1·B0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8: LO += it
-    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm26, [rdi + 1152], 0x10    ; C8: A0·K1
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 512], 0x11     ; C8: A1·B1
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C8: HI += it
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vmovdqu64   zmm26, [r9]                         ; C, bytes as in memory
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpshufb     zmm26, zmm26, zmm0                  ; C
+    vmovdqu64   zmm12, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 1
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm13, zmm12, [rdi + 832], 0x00     ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm18, zmm12, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
+    vpternlogq  zmm30, zmm13, zmm18, 0x96           ; C3: LO += it
+    vaesenc     zmm13, zmm17, zmm20                 ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm17, zmm12, [rdi + 832], 0x10     ; C3: A0·K1
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm12, [rdi + 192], 0x11     ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpternlogq  zmm19, zmm17, zmm12, 0x96           ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vmovdqu64   zmm12, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 2
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm17, zmm12, [rdi + 896], 0x00     ; C4: A0·K0
+    vaesenc     zmm16, zmm16, zmm21                 ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 2
+    vpclmulqdq  zmm18, zmm12, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 3
+    vpternlogq  zmm30, zmm17, zmm18, 0x96           ; C4: LO += it
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm17, zmm12, [rdi + 896], 0x10     ; C4: A0·K1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 3
+    vpternlogq  zmm19, zmm17, zmm12, 0x96           ; C4: HI += it
+    vaesenc     zmm12, zmm13, zmm22                 ; AES: round 3
+    vaesenc     zmm13, zmm16, zmm22                 ; AES: round 3
+    vmovdqu64   zmm16, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 3
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm17, zmm16, [rdi + 960], 0x00     ; C5: A0·K0
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm18, zmm16, [rdi + 320], 0x01     ; C5: A1·B0
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 4
+    vpternlogq  zmm30, zmm17, zmm18, 0x96           ; C5: LO += it
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm17, zmm16, [rdi + 960], 0x10     ; C5: A0·K1
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm16, [rdi + 320], 0x11     ; C5: A1·B1
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 5
+    vpternlogq  zmm19, zmm17, zmm16, 0x96           ; C5: HI += it
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vmovdqu64   zmm16, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 5
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm17, zmm16, [rdi + 1024], 0x00    ; C6: A0·K0
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 5
+    vpclmulqdq  zmm18, zmm16, [rdi + 384], 0x01     ; C6: A1·B0
+    vpternlogq  zmm30, zmm17, zmm18, 0x96           ; C6: LO += it
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm17, zmm16, [rdi + 1024], 0x10    ; C6: A0·K1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, [rdi + 384], 0x11     ; C6: A1·B1
+    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 6
+    vpternlogq  zmm19, zmm17, zmm16, 0x96           ; C6: HI += it
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
+    vmovdqu64   zmm16, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 6
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm17, zmm16, [rdi + 1088], 0x00    ; C7: A0·K0
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm18, zmm16, [rdi + 448], 0x01     ; C7: A1·B0
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 7
+    vpternlogq  zmm30, zmm17, zmm18, 0x96           ; C7: LO += it
+    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm17, zmm16, [rdi + 1088], 0x10    ; C7: A0·K1
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 7
+    vpclmulqdq  zmm16, zmm16, [rdi + 448], 0x11     ; C7: A1·B1
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 8
+    vpternlogq  zmm19, zmm17, zmm16, 0x96           ; C7: HI += it
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vmovdqu64   zmm16, [r9 + 448]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm17, zmm16, [rdi + 1152], 0x00    ; C8: A0·K0
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm18, zmm16, [rdi + 512], 0x01     ; C8: A1·B0
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 8
+    vpternlogq  zmm30, zmm17, zmm18, 0x96           ; C8: LO += it
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm17, zmm16, [rdi + 1152], 0x10    ; C8: A0·K1
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm16, zmm16, [rdi + 512], 0x11     ; C8: A1·B1
+    vaesenc     zmm14, zmm14, zmm28                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm28                 ; AES: round 9
+    vpternlogq  zmm19, zmm17, zmm16, 0x96           ; C8: HI += it
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vmovdqu64   zmm16, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 9
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm17, zmm16, [rdi + 704], 0x00     ; C1: A0·K0
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm27, zmm26, [rdi + 704], 0x00     ; C1: A0·K0
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm18, zmm16, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpclmulqdq  zmm2, zmm26, [rdi + 64], 0x01       ; C1: A1·B0
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm27, zmm2, 0x96            ; C1: LO += it
-    vaesenclast zmm2, zmm16, zmm3                   ; AES: last round: the other text
+    vpternlogq  zmm30, zmm17, zmm18, 0x96           ; C1: LO += it
+    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm16, [rdi + 704], 0x10      ; C1: A0·K1
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpclmulqdq  zmm2, zmm26, [rdi + 704], 0x10      ; C1: A0·K1
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm16, zmm26, [rdi + 64], 0x11      ; C1: A1·B1
+    vpclmulqdq  zmm2, zmm16, [rdi + 64], 0x11       ; C1: A1·B1
+    vpxorq      zmm11, zmm29, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm19, zmm6, zmm2, 0x96             ; C1: HI += it
     vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpternlogq  zmm30, zmm2, zmm16, 0x96            ; C1: HI += it
-    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm29, zmm1, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm2, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm30, zmm1, 0x10             ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpshufd     zmm16, zmm29, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vpshufd     zmm6, zmm30, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm14, zmm2                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm19, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
     vmovdqu64   [r11 + 256], zmm2                   ; AES: written
-    vpternlogq  zmm16, zmm30, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm2, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vextracti64x4 ymm3, zmm16, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm29, [r9 + 320]             ; AES: k_Nr + text
+    vextracti64x4 ymm3, zmm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm2, zmm15, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 320], zmm2                   ; AES: written
-    vpxorq      ymm2, ymm16, ymm3                   ; reduce: add up the lanes
-    vpxorq      zmm3, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm16, ymm2, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm2, ymm6, ymm3                    ; reduce: add up the lanes
+    vpxorq      zmm3, zmm29, [r9 + 384]             ; AES: k_Nr + text
+    vextracti64x2 xmm6, ymm2, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
     vmovdqu64   [r11 + 384], zmm3                   ; AES: written
-    vpxorq      xmm3, xmm2, xmm16                   ; reduce: add up the lanes
-    vpxorq      zmm2, zmm15, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vpxorq      xmm10, xmm2, xmm6                   ; reduce: add up the lanes
+    vpxorq      zmm2, zmm29, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm13, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 448], zmm2                   ; AES: written
     add         r9, 512                             ; next group
     add         r11, 512
@@ -11848,196 +11838,196 @@ gcm128_avx512_k_clmul1_x32_short_open:
     jb          .rest
 .group:
     vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm16, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm22, [r9 + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm17                  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^5: C
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm24, zmm4, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm26, zmm4, zmm19                  ; AES: 20 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm22, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm28, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm25, zmm28, zmm0                  ; AES: counter block
-    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm31, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm6, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^6: C
+    vpshufb     zmm6, zmm6, zmm0                    ; AES: counter block
+    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm12, [r9 + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpaddd      zmm13, zmm4, zmm7                   ; AES: 12 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^5: C
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm30, zmm3, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpaddd      zmm14, zmm4, zmm8                   ; AES: 16 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm15, zmm3, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpaddd      zmm16, zmm4, zmm9                   ; AES: 20 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm17, zmm12, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpaddd      zmm18, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpternlogq  zmm30, zmm15, zmm17, 0x96           ; C5·H^4: LO += it
+    vpshufb     zmm15, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpclmulqdq  zmm31, zmm3, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpclmulqdq  zmm28, zmm22, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vpclmulqdq  zmm18, zmm12, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpternlogq  zmm31, zmm16, zmm28, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm16, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm23, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm23, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpshufb     zmm23, zmm23, zmm0                  ; C5·H^4: C
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm22, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm29, zmm23, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm23, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vpternlogq  zmm31, zmm22, zmm28, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm22, zmm27, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vmovdqu64   zmm27, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpshufb     zmm27, zmm27, zmm0                  ; C6·H^3: C
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm23, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm29, zmm27, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm23, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vpternlogq  zmm31, zmm23, zmm28, 0x96           ; C7·H^2: HI += it
-    vaesenc     zmm23, zmm26, zmm8                  ; AES: round 3
-    vmovdqu64   zmm26, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vpshufb     zmm26, zmm26, zmm0                  ; C7·H^2: C
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm27, [rdi + 384], 0x01     ; C6·H^3: A1·B0
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm29, zmm26, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm27, [rdi + 384], 0x11     ; C6·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm26, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
-    vmovdqu64   zmm27, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpshufb     zmm27, zmm27, zmm0                  ; C8·H^1: C
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm29, zmm27, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm27, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vmovdqu64   zmm26, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^7: C
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm27, [rdi + 512], 0x01     ; C8·H^1: A1·B0
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm29, zmm26, [rdi + 768], 0x00     ; C2·H^7: A0·K0
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm27, zmm27, [rdi + 512], 0x11     ; C8·H^1: A1·B1
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vmovdqu64   zmm27, [r9]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vpshufb     zmm27, zmm27, zmm0                  ; C1·H^8: C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpxorq      zmm3, zmm27, zmm3                   ; C1·H^8: A = X + C
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vpxorq      zmm27, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm27                   ; AES: last round: the other text
-    vpclmulqdq  zmm27, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
+    vpternlogq  zmm31, zmm3, zmm18, 0x96            ; C5·H^4: HI += it
+    vpxorq      zmm3, zmm11, zmm5                   ; AES: + k_0
+    vpxorq      zmm11, zmm13, zmm5                  ; AES: + k_0
+    vmovdqu64   zmm13, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
+    vpxorq      zmm14, zmm14, zmm5                  ; AES: + k_0
+    vpshufb     zmm13, zmm13, zmm0                  ; C5·H^4: C
+    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm18, zmm12, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm19, zmm13, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 1
+    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm18, zmm13, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
+    vpternlogq  zmm31, zmm12, zmm18, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm12, zmm17, zmm20                 ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
+    vmovdqu64   zmm17, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vpshufb     zmm17, zmm17, zmm0                  ; C6·H^3: C
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm18, zmm13, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm19, zmm17, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
+    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm13, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm18, zmm17, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 3
+    vpternlogq  zmm31, zmm13, zmm18, 0x96           ; C7·H^2: HI += it
+    vaesenc     zmm13, zmm16, zmm22                 ; AES: round 3
+    vmovdqu64   zmm16, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
+    vpshufb     zmm16, zmm16, zmm0                  ; C7·H^2: C
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm18, zmm17, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm19, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 4
+    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm17, zmm17, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm18, zmm16, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 5
+    vpternlogq  zmm31, zmm17, zmm18, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vmovdqu64   zmm17, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 5
+    vpshufb     zmm17, zmm17, zmm0                  ; C8·H^1: C
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm18, zmm16, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm19, zmm17, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 6
+    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm18, zmm17, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 6
+    vpternlogq  zmm31, zmm16, zmm18, 0x96           ; C2·H^7: HI += it
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vmovdqu64   zmm16, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 7
+    vpshufb     zmm16, zmm16, zmm0                  ; C2·H^7: C
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm18, zmm17, [rdi + 512], 0x01     ; C8·H^1: A1·B0
+    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm19, zmm16, [rdi + 768], 0x00     ; C2·H^7: A0·K0
+    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 7
+    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm17, zmm17, [rdi + 512], 0x11     ; C8·H^1: A1·B1
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm16, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vpternlogq  zmm31, zmm17, zmm18, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
+    vmovdqu64   zmm17, [r9]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vpshufb     zmm17, zmm17, zmm0                  ; C1·H^8: C
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      zmm10, zmm17, zmm10                 ; C1·H^8: A = X + C
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm17, zmm16, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm18, zmm10, [rdi + 704], 0x00     ; C1·H^8: A0·K0
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
+    vpternlogq  zmm30, zmm17, zmm18, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm15, zmm15, zmm28                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm16, zmm16, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vpxorq      zmm17, zmm29, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm17                   ; AES: last round: the other text
+    vpclmulqdq  zmm17, zmm10, [rdi + 704], 0x10     ; C1·H^8: A0·K1
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpternlogq  zmm31, zmm26, zmm27, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpternlogq  zmm31, zmm16, zmm17, 0x96           ; C1·H^8: HI += it
+    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm10, [rdi + 64], 0x01       ; C1·H^8: A1·B0
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm20, zmm30, zmm20                 ; C1·H^8: LO += it
-    vaesenclast zmm2, zmm16, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm6, zmm30, zmm6                   ; C1·H^8: LO += it
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm10, [rdi + 64], 0x11       ; C1·H^8: A1·B1
     vmovdqu64   [r11 + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpshufd     zmm16, zmm20, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vpshufd     zmm10, zmm6, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
-    vpternlogq  zmm31, zmm3, zmm16, 0x96            ; reduce: + HI
-    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm20, zmm1, 0x10             ; reduce: LO0·Q'
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vpternlogq  zmm31, zmm3, zmm10, 0x96            ; reduce: + HI
+    vpxorq      zmm2, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm14, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 256], zmm2                   ; AES: written
     vpxorq      zmm2, zmm3, zmm31                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
-    vextracti64x4 ymm16, zmm2, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm3, zmm29, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
+    vextracti64x4 ymm6, zmm2, 0x01                  ; reduce: upper lanes
     vmovdqu64   [r11 + 320], zmm3                   ; AES: written
-    vpxorq      ymm2, ymm2, ymm16                   ; reduce: add up the lanes
-    vpxorq      zmm3, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm25, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm16, ymm2, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm6                    ; reduce: add up the lanes
+    vpxorq      zmm3, zmm29, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm15, zmm3                   ; AES: last round: the other text
+    vextracti64x2 xmm6, ymm2, 0x01                  ; reduce: upper lanes
     vmovdqu64   [r11 + 384], zmm3                   ; AES: written
-    vpxorq      zmm20, zmm15, [r9 + 448]            ; AES: k_Nr + text
-    vpxorq      xmm3, xmm2, xmm16                   ; reduce: add up the lanes
-    vaesenclast zmm2, zmm22, zmm20                  ; AES: last round: the other text
+    vpxorq      zmm3, zmm29, [r9 + 448]             ; AES: k_Nr + text
+    vpxorq      xmm10, xmm2, xmm6                   ; reduce: add up the lanes
+    vaesenclast zmm2, zmm12, zmm3                   ; AES: last round: the other text
     vmovdqu64   [r11 + 448], zmm2                   ; AES: written
     add         r9, 512                             ; next group
     add         r11, 512
@@ -12050,8 +12040,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     shl         rcx, 0x03                           ; bits
     vmovq       xmm2, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm16, r8
-    vpunpcklqdq xmm2, xmm2, xmm16                   ; bits of both lengths, bytes reversed
+    vmovq       xmm3, r8
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; bits of both lengths, bytes reversed
     mov         rcx, rbx
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -12063,1061 +12053,1058 @@ gcm128_avx512_k_clmul1_x32_short_open:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm16, [r8]                         ; whole blocks
-    vinserti64x2 zmm16, zmm16, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm16, xmm20, 0x03          ; with them
+    vmovdqu64   ymm3, [r8]                          ; whole blocks
+    vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm3, xmm6, 0x03            ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm16, [r8]                         ; whole blocks
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm16, xmm20, 0x02          ; with them
+    vmovdqu64   ymm3, [r8]                          ; whole blocks
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm3, xmm6, 0x02            ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm16, [r8]                         ; whole blocks
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm20, ymm16, xmm20, 0x01          ; with them
+    vmovdqu64   xmm3, [r8]                          ; whole blocks
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm11, ymm3, xmm6, 0x01            ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm20, [r8]                         ; whole blocks
+    vmovdqu64   xmm11, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm16, [r8]                         ; the first bytes
-    vmovq       xmm20, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm20, xmm20, [rdx + 24]            ; in their places
-    vporq       xmm20, xmm16, xmm20                 ; zero-padded
+    vmovq       xmm3, [r8]                          ; the first bytes
+    vmovq       xmm6, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
+    vporq       xmm11, xmm3, xmm6                   ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm16, [r8]                         ; the first bytes
-    vmovd       xmm20, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm20, xmm20, [rdx + 20]            ; in their places
-    vporq       xmm20, xmm16, xmm20                 ; zero-padded
+    vmovd       xmm3, [r8]                          ; the first bytes
+    vmovd       xmm6, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
+    vporq       xmm11, xmm3, xmm6                   ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       ebp, byte [r8]                      ; byte 0
-    vmovq       xmm16, rbp
+    vmovq       xmm3, rbp
     mov         ebp, 0x00                           ; no byte stays
     mov         rbp, rcx
     shr         rbp, 0x01
     movzx       ebp, byte [r8 + rbp]                ; byte n >> 1
-    vmovq       xmm20, rbp
+    vmovq       xmm6, rbp
     mov         ebp, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x01
-    vporq       xmm16, xmm16, xmm20
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm3, xmm3, xmm6
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm20, r8
+    vmovq       xmm6, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x02
-    vporq       xmm16, xmm16, xmm20
-    vpandq      xmm20, xmm16, [rdx + 112]           ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm3, xmm3, xmm6
+    vpandq      xmm11, xmm3, [rdx + 112]            ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm20, [r8]                         ; whole blocks
+    vmovdqu64   zmm11, [r8]                         ; whole blocks
 .rest_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         r8, [rdi + 560]
     sub         r8, rdx                             ; H^(m+1)
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .rest_over_4
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .rest_over_2
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
-    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm17, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpclmulqdq  xmm6, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      xmm16, xmm16, xmm17                 ; lengths: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm5, zmm20, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpxorq      zmm3, zmm5, zmm3                    ; A = X + C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm3, [r8 + 640], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm3, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpxorq      xmm6, xmm3, xmm6                    ; lengths: LO += it
+    vaesenc     zmm3, zmm4, zmm20                   ; AES: round 1
+    vpshufb     zmm4, zmm11, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vpxorq      zmm4, zmm4, zmm10                   ; A = X + C
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm5, zmm4, [r8 + 640], 0x00        ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm4, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vpternlogq  zmm6, zmm5, zmm7, 0x96              ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
     vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
     vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm3, [r8 + 640], 0x10        ; C1: A0·K1
-    vpxorq      zmm6, zmm15, zmm20                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vaesenc     zmm7, zmm3, zmm27                   ; AES: round 8
+    vpxorq      xmm3, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm7, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [r8 + 640], 0x10        ; C1: A0·K1
+    vpxorq      zmm7, zmm29, zmm11                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm2, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm18, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpclmulqdq  xmm7, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      xmm16, xmm16, xmm18                 ; lengths: LO += it
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      xmm6, xmm6, xmm7                    ; lengths: LO += it
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpshufb     zmm5, zmm20, zmm0                   ; C
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm18, zmm5, [r8 + 704], 0x00       ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm16, zmm18, zmm6, 0x96            ; C2: LO += it
-    vaesenc     zmm6, zmm17, zmm8                   ; AES: round 3
+    vpshufb     zmm5, zmm11, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm7, zmm5, [r8 + 704], 0x00        ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
     vpclmulqdq  xmm7, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm3, zmm23                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpxorq      xmm3, xmm7, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm8, zmm24                   ; AES: round 5
     vpclmulqdq  zmm7, zmm5, [r8 + 704], 0x10        ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
     vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm6, zmm12                   ; AES: round 7
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm3, [r8 + 640], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpclmulqdq  zmm5, zmm3, [r8 + 640], 0x10        ; C1: A0·K1
-    vpxorq      zmm6, zmm15, zmm20                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vpxorq      zmm5, zmm5, zmm10                   ; A = X + C
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [r8 + 640], 0x00        ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm9, zmm29, [r9]                   ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C1: LO += it
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpclmulqdq  zmm2, zmm5, [r8 + 640], 0x10        ; C1: A0·K1
+    vpxorq      zmm7, zmm29, zmm11                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm4, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_2:
     cmp         rbx, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm18, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm19, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpaddd      zmm7, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm8, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm16, xmm16, xmm19                 ; lengths: LO += it
+    vpxorq      xmm6, xmm6, xmm8                    ; lengths: LO += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vmovdqu64   zmm8, [r9 + 64]                     ; C, bytes as in memory
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm19, [r8 + 704], 0x00       ; C2: A0·K0
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm19, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm16, zmm5, zmm21, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm17, zmm7                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm8, [r8 + 704], 0x00        ; C2: A0·K0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm8, [r8 + 64], 0x01         ; C2: A1·B0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
     vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
-    vaesenc     zmm6, zmm17, zmm8                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm19, [r8 + 704], 0x10       ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm19, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm2, zmm7, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpshufb     zmm7, zmm20, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm9, zmm3, zmm22                   ; AES: round 3
+    vpxorq      xmm3, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm7, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm5, zmm8, [r8 + 704], 0x10        ; C2: A0·K1
+    vaesenc     zmm7, zmm9, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpternlogq  zmm3, zmm5, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm5, zmm7, zmm24                   ; AES: round 5
+    vpshufb     zmm7, zmm11, zmm0                   ; C
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
     vpclmulqdq  zmm8, zmm7, [r8 + 768], 0x00        ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
     vpclmulqdq  zmm9, zmm7, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
     vpclmulqdq  zmm8, zmm7, [r8 + 768], 0x10        ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
     vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
     vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
     vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm7, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm3, [r8 + 640], 0x00        ; C1: A0·K0
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm10                   ; A = X + C
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpxorq      zmm8, zmm29, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm7, [r8 + 640], 0x00        ; C1: A0·K0
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm7, [r8], 0x01              ; C1: A1·B0
     vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm8, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm3, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm5, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm9, zmm8, 0x96              ; C1: LO += it
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm7, [r8 + 640], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm29, zmm11                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm21, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm16, xmm16, xmm21                 ; lengths: LO += it
-    vpshufb     zmm21, zmm22, zmm0                  ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm4, zmm4, zmm17                   ; AES: 12 blocks ahead
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm9, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm6, xmm6, xmm9                    ; lengths: LO += it
+    vpshufb     zmm9, zmm12, zmm0                   ; AES: counter block
+    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm4, zmm4, zmm7                    ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm17, zmm22, zmm0                  ; C
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm22, zmm17, [r8 + 704], 0x00      ; C2: A0·K0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm17, [r8 + 64], 0x01       ; C2: A1·B0
+    vpshufb     zmm7, zmm12, zmm0                   ; C
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm12, zmm7, [r8 + 704], 0x00       ; C2: A0·K0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm13, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C2: LO += it
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm5, zmm8, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpxorq      xmm2, xmm19, xmm2                   ; lengths: HI += it
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm18, zmm21, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm17, [r8 + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm17, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpternlogq  zmm2, zmm19, zmm7, 0x96             ; C2: HI += it
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm17, zmm8, [r8 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm8, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm17, zmm9, 0x96            ; C3: LO += it
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm8, [r8 + 768], 0x10        ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm8, zmm20, zmm0                   ; C
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm8, [r8 + 832], 0x00        ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm8, [r8 + 832], 0x10        ; C4: A0·K1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vpxorq      zmm9, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpclmulqdq  zmm5, zmm3, [r8 + 640], 0x00        ; C1: A0·K0
-    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm3, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
-    vpxorq      zmm6, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: LO += it
-    vaesenclast zmm5, zmm7, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm3, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vaesenc     zmm12, zmm3, zmm21                  ; AES: round 2
+    vpxorq      xmm3, xmm8, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm5, zmm21                   ; AES: round 2
+    vaesenc     zmm5, zmm9, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm7, [r8 + 704], 0x10        ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm9, zmm12, zmm22                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C2: HI += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vmovdqu64   zmm7, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 4
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm7, [r8 + 768], 0x00        ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm7, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpternlogq  zmm6, zmm9, zmm12, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm7, [r8 + 768], 0x10        ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpshufb     zmm7, zmm11, zmm0                   ; C
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm7, [r8 + 832], 0x00        ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm7, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vpternlogq  zmm6, zmm9, zmm12, 0x96             ; C4: LO += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [r8 + 832], 0x10        ; C4: A0·K1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, [r8 + 192], 0x11        ; C4: A1·B1
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpxorq      zmm9, zmm29, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, zmm10                   ; A = X + C
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpclmulqdq  zmm8, zmm7, [r8 + 640], 0x00        ; C1: A0·K0
+    vpxorq      zmm9, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm7, [r8 + 640], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm29, zmm11                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
     cmp         rbx, 385
     jae         .rest_over_6
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 321
     jae         .rest_over_5
-    vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm22, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm16, xmm16, xmm22                 ; lengths: LO += it
-    vpshufb     zmm22, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm4, zmm17                  ; AES: 12 blocks ahead
-    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C
-    vpaddd      zmm4, zmm4, zmm18                   ; AES: 16 blocks ahead
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm12, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm6, xmm6, xmm12                   ; lengths: LO += it
+    vpshufb     zmm12, zmm13, zmm0                  ; AES: counter block
+    vpaddd      zmm7, zmm4, zmm7                    ; AES: 12 blocks ahead
+    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vpaddd      zmm4, zmm4, zmm8                    ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm18, zmm23, [r8 + 704], 0x00      ; C2: A0·K0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm23, [r8 + 64], 0x01       ; C2: A1·B0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpternlogq  zmm16, zmm18, zmm24, 0x96           ; C2: LO += it
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm8, zmm13, [r8 + 704], 0x00       ; C2: A0·K0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm13, [r8 + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
+    vpternlogq  zmm6, zmm8, zmm14, 0x96             ; C2: LO += it
+    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
     vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm8, zmm3, zmm20                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 1
-    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm17, zmm23, [r8 + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm18, zmm23, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vpternlogq  zmm2, zmm17, zmm18, 0x96            ; C2: HI += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vmovdqu64   zmm17, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpshufb     zmm7, zmm17, zmm0                   ; C
-    vaesenc     zmm17, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm18, zmm21, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm19, zmm7, [r8 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm21, zmm7, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpternlogq  zmm16, zmm19, zmm21, 0x96           ; C3: LO += it
-    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
-    vpclmulqdq  zmm17, zmm7, [r8 + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpternlogq  zmm2, zmm17, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm7, zmm8, zmm10                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vpxorq      xmm3, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm7, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm5, zmm13, [r8 + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     zmm7, zmm8, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm13, [r8 + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
+    vpternlogq  zmm3, zmm5, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
+    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm8, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm12, zmm22                  ; AES: round 3
+    vpclmulqdq  zmm12, zmm5, [r8 + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm5, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm5, [r8 + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vpternlogq  zmm3, zmm12, zmm5, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm8, zmm24                   ; AES: round 5
     vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm8, [r8 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm17, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm10, zmm17, 0x96           ; C4: LO += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm8, [r8 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm8, [r8 + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C4: LO += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm8, [r8 + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
     vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C4: HI += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpshufb     zmm8, zmm20, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm8, [r8 + 896], 0x00       ; C5: A0·K0
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm8, [r8 + 256], 0x01       ; C5: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm8, [r8 + 896], 0x10       ; C5: A0·K1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vpternlogq  zmm3, zmm12, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpshufb     zmm8, zmm11, zmm0                   ; C
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm8, [r8 + 896], 0x00       ; C5: A0·K0
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm8, [r8 + 256], 0x01       ; C5: A1·B0
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C5: LO += it
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm8, [r8 + 896], 0x10       ; C5: A0·K1
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
     vpclmulqdq  zmm8, zmm8, [r8 + 256], 0x11        ; C5: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C5: HI += it
-    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
-    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm6                         ; AES: written
-    vpshufb     zmm6, zmm10, zmm0                   ; C
-    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpternlogq  zmm3, zmm12, zmm8, 0x96             ; C5: HI += it
+    vpxorq      zmm8, zmm29, [r9]                   ; AES: k_Nr + text
+    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
     vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
-    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
-    vpclmulqdq  zmm6, zmm3, [r8 + 640], 0x00        ; C1: A0·K0
-    vpxorq      zmm7, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm3, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
-    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm3, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpshufb     zmm7, zmm12, zmm0                   ; C
+    vpxorq      zmm8, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, zmm10                   ; A = X + C
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpclmulqdq  zmm5, zmm7, [r8 + 640], 0x00        ; C1: A0·K0
+    vpxorq      zmm8, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
+    vmovdqu64   [r11 + 128], zmm8                   ; AES: written
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C1: LO += it
+    vpxorq      zmm5, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm7, [r8 + 640], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm29, zmm11                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_5:
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm23, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
-    vpshufb     zmm23, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm4, zmm17                  ; AES: 12 blocks ahead
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm0                  ; C
-    vpaddd      zmm18, zmm4, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm24, [r8 + 704], 0x00      ; C2: A0·K0
-    vpaddd      zmm4, zmm4, zmm19                   ; AES: 20 blocks ahead
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm13, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpaddd      zmm14, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm6, xmm6, xmm13                   ; lengths: LO += it
+    vpshufb     zmm13, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm7, zmm4, zmm7                    ; AES: 12 blocks ahead
+    vmovdqu64   zmm14, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vpaddd      zmm8, zmm4, zmm8                    ; AES: 16 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm15, zmm14, [r8 + 704], 0x00      ; C2: A0·K0
+    vpaddd      zmm4, zmm4, zmm9                    ; AES: 20 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm19, zmm24, [r8 + 64], 0x01       ; C2: A1·B0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpternlogq  zmm16, zmm25, zmm19, 0x96           ; C2: LO += it
-    vpxorq      zmm19, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm23, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm23, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm9, zmm14, [r8 + 64], 0x01        ; C2: A1·B0
+    vpxorq      zmm16, zmm3, zmm5                   ; AES: + k_0
+    vpternlogq  zmm6, zmm15, zmm9, 0x96             ; C2: LO += it
+    vpxorq      zmm9, zmm12, zmm5                   ; AES: + k_0
+    vpxorq      zmm12, zmm13, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
     vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      xmm2, xmm23, xmm2                   ; lengths: HI += it
-    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm24, [r8 + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm24, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpternlogq  zmm2, zmm21, zmm23, 0x96            ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vmovdqu64   zmm6, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm6, [r8 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm6, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm16, zmm22, zmm7, 0x96            ; C3: LO += it
-    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 3
-    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm21, zmm6, [r8 + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm6, zmm6, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm2, zmm21, zmm6, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 4
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm19, zmm7, [r8 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [r8 + 192], 0x01        ; C4: A1·B0
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm19, zmm9, 0x96            ; C4: LO += it
-    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm17, zmm7, [r8 + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm17, zmm7, 0x96             ; C4: HI += it
-    vaesenc     zmm7, zmm8, zmm11                   ; AES: round 6
-    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 6
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm8, [r8 + 896], 0x00       ; C5: A0·K0
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm17, zmm8, [r8 + 256], 0x01       ; C5: A1·B0
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpternlogq  zmm16, zmm11, zmm17, 0x96           ; C5: LO += it
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm8, [r8 + 896], 0x10       ; C5: A0·K1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [r8 + 256], 0x11        ; C5: A1·B1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm11, zmm8, 0x96             ; C5: HI += it
-    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 8
-    vpshufb     zmm9, zmm20, zmm0                   ; C
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm9, [r8 + 960], 0x00       ; C6: A0·K0
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm9, [r8 + 320], 0x01       ; C6: A1·B0
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm11, zmm9, [r8 + 960], 0x10       ; C6: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm12, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm9, [r8 + 320], 0x11        ; C6: A1·B1
-    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
-    vpternlogq  zmm2, zmm11, zmm9, 0x96             ; C6: HI += it
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpshufb     zmm5, zmm9, zmm0                    ; C
-    vpxorq      zmm6, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm5, zmm3                    ; A = X + C
-    vaesenclast zmm5, zmm7, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm3, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm16, zmm20                  ; AES: round 1
+    vaesenc     zmm5, zmm9, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm14, [r8 + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm13, zmm14, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vpternlogq  zmm3, zmm9, zmm13, 0x96             ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
+    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm9, [r8 + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
+    vpclmulqdq  zmm13, zmm9, [r8 + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpternlogq  zmm3, zmm13, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm9, [r8 + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm9, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C4: LO += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm9, [r8 + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 192], 0x11        ; C4: A1·B1
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vpternlogq  zmm3, zmm13, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm9, zmm12, zmm25                  ; AES: round 6
+    vmovdqu64   zmm12, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm12, [r8 + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm12, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C5: LO += it
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm12, [r8 + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm12, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpternlogq  zmm3, zmm13, zmm12, 0x96            ; C5: HI += it
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vpshufb     zmm12, zmm11, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm12, [r8 + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm12, [r8 + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vpternlogq  zmm6, zmm13, zmm14, 0x96            ; C6: LO += it
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm12, [r8 + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpxorq      zmm14, zmm29, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm12, [r8 + 320], 0x11      ; C6: A1·B1
+    vaesenclast zmm2, zmm2, zmm14                   ; AES: last round: the other text
+    vpternlogq  zmm3, zmm13, zmm12, 0x96            ; C6: HI += it
+    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpshufb     zmm2, zmm12, zmm0                   ; C
+    vpxorq      zmm5, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm2, zmm2, zmm10                   ; A = X + C
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
     vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm3, [r8 + 640], 0x00        ; C1: A0·K0
-    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11 + 192], zmm6                   ; AES: written
-    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C1: LO += it
-    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm3, [r8 + 640], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm2, [r8 + 640], 0x00        ; C1: A0·K0
+    vpxorq      zmm9, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm2, [r8], 0x01              ; C1: A1·B0
+    vmovdqu64   [r11 + 192], zmm7                   ; AES: written
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C1: LO += it
+    vpxorq      zmm5, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm2, [r8 + 640], 0x10        ; C1: A0·K1
     vmovdqu64   [r11 + 256], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm5, zmm29, zmm11                  ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_6:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 449
     jae         .rest_over_7
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
-    vpshufb     zmm23, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm4, zmm17                  ; AES: 12 blocks ahead
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm4, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; C
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm24, [r8 + 704], 0x00      ; C2: A0·K0
-    vpaddd      zmm19, zmm4, zmm19                  ; AES: 20 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm24, [r8 + 64], 0x01       ; C2: A1·B0
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm13, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm14, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm6, xmm6, xmm13                   ; lengths: LO += it
+    vpshufb     zmm13, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm7, zmm4, zmm7                    ; AES: 12 blocks ahead
+    vmovdqu64   zmm14, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm4, zmm8                    ; AES: 16 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm15, zmm14, [r8 + 704], 0x00      ; C2: A0·K0
+    vpaddd      zmm9, zmm4, zmm9                    ; AES: 20 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm16, zmm14, [r8 + 64], 0x01       ; C2: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C2: LO += it
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm25, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C2: LO += it
+    vpxorq      zmm15, zmm3, zmm5                   ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpxorq      xmm2, xmm25, xmm2                   ; lengths: HI += it
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm24, [r8 + 704], 0x10      ; C2: A0·K1
+    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      xmm3, xmm3, xmm2                    ; lengths: HI += it
+    vpxorq      zmm2, zmm9, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm9, zmm14, [r8 + 704], 0x10       ; C2: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm24, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vpternlogq  zmm2, zmm25, zmm21, 0x96            ; C2: HI += it
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vmovdqu64   zmm21, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vpshufb     zmm21, zmm21, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm21, [r8 + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm21, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpternlogq  zmm16, zmm6, zmm24, 0x96            ; C3: LO += it
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm21, [r8 + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm21, [r8 + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm8                  ; AES: round 3
-    vpternlogq  zmm2, zmm19, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm7, zmm23, zmm8                   ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vmovdqu64   zmm19, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpshufb     zmm19, zmm19, zmm0                  ; C
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm19, [r8 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm19, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpternlogq  zmm16, zmm8, zmm22, 0x96            ; C4: LO += it
-    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm17, zmm19, [r8 + 832], 0x10      ; C4: A0·K1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm19, [r8 + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpternlogq  zmm2, zmm17, zmm9, 0x96             ; C4: HI += it
-    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm17, [r8 + 896], 0x00      ; C5: A0·K0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm19, zmm17, [r8 + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C5: LO += it
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm17, [r8 + 896], 0x10      ; C5: A0·K1
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm17, zmm17, [r8 + 256], 0x11      ; C5: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpternlogq  zmm2, zmm10, zmm17, 0x96            ; C5: HI += it
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vmovdqu64   zmm10, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm11, zmm18, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm10, [r8 + 960], 0x00      ; C6: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm10, [r8 + 320], 0x01      ; C6: A1·B0
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm17, zmm12, 0x96           ; C6: LO += it
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm10, [r8 + 960], 0x10      ; C6: A0·K1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, [r8 + 320], 0x11      ; C6: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm12, zmm10, 0x96            ; C6: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpshufb     zmm10, zmm20, zmm0                  ; C
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm10, [r8 + 1024], 0x00     ; C7: A0·K0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm10, [r8 + 384], 0x01      ; C7: A1·B0
-    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm16, zmm12, zmm13, 0x96           ; C7: LO += it
-    vpxorq      zmm12, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
-    vpclmulqdq  zmm12, zmm10, [r8 + 1024], 0x10     ; C7: A0·K1
-    vpclmulqdq  zmm10, zmm10, [r8 + 384], 0x11      ; C7: A1·B1
-    vpternlogq  zmm2, zmm12, zmm10, 0x96            ; C7: HI += it
-    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm5, zmm15, zmm20                  ; AES: round 1
+    vpclmulqdq  zmm14, zmm14, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
+    vpternlogq  zmm3, zmm9, zmm14, 0x96             ; C2: HI += it
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm9, [r8 + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm15, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm9, [r8 + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
+    vpternlogq  zmm3, zmm14, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm9, zmm13, zmm22                  ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vmovdqu64   zmm13, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm13, [r8 + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm15, zmm13, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C4: LO += it
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm13, [r8 + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm13, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vpternlogq  zmm3, zmm14, zmm13, 0x96            ; C4: HI += it
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vmovdqu64   zmm13, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm13, [r8 + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm13, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C5: LO += it
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm13, [r8 + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm13, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vpternlogq  zmm3, zmm14, zmm13, 0x96            ; C5: HI += it
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vmovdqu64   zmm13, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm13, [r8 + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm15, zmm13, [r8 + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C6: LO += it
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm14, zmm13, [r8 + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm13, [r8 + 320], 0x11      ; C6: A1·B1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpternlogq  zmm3, zmm14, zmm13, 0x96            ; C6: HI += it
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vpshufb     zmm13, zmm11, zmm0                  ; C
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm13, [r8 + 1024], 0x00     ; C7: A0·K0
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm13, [r8 + 384], 0x01      ; C7: A1·B0
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpternlogq  zmm6, zmm14, zmm15, 0x96            ; C7: LO += it
+    vpxorq      zmm14, zmm29, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: last round: the other text
+    vpclmulqdq  zmm14, zmm13, [r8 + 1024], 0x10     ; C7: A0·K1
+    vpclmulqdq  zmm13, zmm13, [r8 + 384], 0x11      ; C7: A1·B1
+    vpternlogq  zmm3, zmm14, zmm13, 0x96            ; C7: HI += it
+    vmovdqu64   zmm13, [r9]                         ; C, bytes as in memory
     vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm12, zmm5                   ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
-    vpshufb     zmm7, zmm10, zmm0                   ; C
+    vpxorq      zmm5, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpshufb     zmm9, zmm13, zmm0                   ; C
     vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm9, zmm9, zmm10                   ; A = X + C
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm3, [r8 + 640], 0x00        ; C1: A0·K0
-    vpxorq      zmm7, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm3, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 256], zmm6                   ; AES: written
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm5, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm3, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 320], zmm5                   ; AES: written
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm5, zmm9, [r8 + 640], 0x00        ; C1: A0·K0
+    vpxorq      zmm7, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm9, [r8], 0x01             ; C1: A1·B0
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm7                   ; AES: written
+    vpternlogq  zmm6, zmm5, zmm10, 0x96             ; C1: LO += it
+    vpxorq      zmm5, zmm29, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm9, [r8 + 640], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 320], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm9, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm7, zmm29, zmm11                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm4, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_7:
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
-    vpshufb     zmm23, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm4, zmm17                  ; AES: 12 blocks ahead
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm13, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm14, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm6, xmm6, xmm13                   ; lengths: LO += it
+    vpshufb     zmm13, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm7, zmm4, zmm7                    ; AES: 12 blocks ahead
+    vmovdqu64   zmm14, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm4, zmm8                    ; AES: 16 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm15, zmm14, [r8 + 704], 0x00      ; C2: A0·K0
+    vpaddd      zmm9, zmm4, zmm9                    ; AES: 20 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm16, zmm14, [r8 + 64], 0x01       ; C2: A1·B0
+    vpaddd      zmm17, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
     vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm4, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; C
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm24, [r8 + 704], 0x00      ; C2: A0·K0
-    vpaddd      zmm19, zmm4, zmm19                  ; AES: 20 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm24, [r8 + 64], 0x01       ; C2: A1·B0
-    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C2: LO += it
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C2: LO += it
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  xmm25, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpclmulqdq  xmm15, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm16, zmm3, zmm5                   ; AES: + k_0
     vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      xmm2, xmm25, xmm2                   ; lengths: HI += it
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm24, [r8 + 704], 0x10      ; C2: A0·K1
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm24, [r8 + 64], 0x11       ; C2: A1·B1
-    vpxorq      zmm26, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vpxorq      xmm3, xmm15, xmm2                   ; lengths: HI += it
+    vpxorq      zmm2, zmm7, zmm5                    ; AES: + k_0
+    vpxorq      zmm7, zmm8, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm8, zmm14, [r8 + 704], 0x10       ; C2: A0·K1
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm14, [r8 + 64], 0x11       ; C2: A1·B1
+    vpxorq      zmm15, zmm17, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm2, zmm25, zmm24, 0x96            ; C2: HI += it
-    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 1
-    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vpshufb     zmm22, zmm22, zmm0                  ; C
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm22, [r8 + 768], 0x00      ; C3: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm22, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm16, zmm24, zmm26, 0x96           ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm21, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm21, zmm22, [r8 + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm22, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vpternlogq  zmm2, zmm21, zmm22, 0x96            ; C3: HI += it
-    vaesenc     zmm21, zmm25, zmm7                  ; AES: round 2
-    vmovdqu64   zmm22, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpshufb     zmm7, zmm22, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm22, zmm23, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm7, [r8 + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm7, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vpternlogq  zmm16, zmm23, zmm24, 0x96           ; C4: LO += it
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm7, [r8 + 832], 0x10        ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm7, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C4: HI += it
-    vaesenc     zmm7, zmm17, zmm9                   ; AES: round 4
-    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
-    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm21, zmm9                  ; AES: round 4
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm17, [r8 + 896], 0x00       ; C5: A0·K0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm21, zmm17, [r8 + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm9, zmm21, 0x96            ; C5: LO += it
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm17, [r8 + 896], 0x10       ; C5: A0·K1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm17, zmm17, [r8 + 256], 0x11      ; C5: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm9, zmm17, 0x96             ; C5: HI += it
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm10, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm18, zmm9, [r8 + 960], 0x00       ; C6: A0·K0
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm9, [r8 + 320], 0x01       ; C6: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpternlogq  zmm16, zmm18, zmm11, 0x96           ; C6: LO += it
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [r8 + 960], 0x10       ; C6: A0·K1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, [r8 + 320], 0x11        ; C6: A1·B1
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
-    vpternlogq  zmm2, zmm11, zmm9, 0x96             ; C6: HI += it
-    vaesenc     zmm9, zmm19, zmm12                  ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vmovdqu64   zmm11, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm12, zmm11, [r8 + 1024], 0x00     ; C7: A0·K0
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm18, zmm11, [r8 + 384], 0x01      ; C7: A1·B0
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm12, zmm18, 0x96           ; C7: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm11, [r8 + 1024], 0x10     ; C7: A0·K1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm11, [r8 + 384], 0x11      ; C7: A1·B1
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm2, zmm12, zmm11, 0x96            ; C7: HI += it
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm11, zmm17, zmm14                 ; AES: round 9
-    vpshufb     zmm12, zmm20, zmm0                  ; C
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm12, [r8 + 1088], 0x00     ; C8: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm14, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm17, zmm12, [r8 + 448], 0x01      ; C8: A1·B0
-    vaesenclast zmm5, zmm5, zmm14                   ; AES: last round: the other text
-    vpternlogq  zmm16, zmm13, zmm17, 0x96           ; C8: LO += it
-    vpclmulqdq  zmm13, zmm12, [r8 + 1088], 0x10     ; C8: A0·K1
-    vpclmulqdq  zmm12, zmm12, [r8 + 448], 0x11      ; C8: A1·B1
-    vpternlogq  zmm2, zmm13, zmm12, 0x96            ; C8: HI += it
-    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
+    vpternlogq  zmm3, zmm8, zmm14, 0x96             ; C2: HI += it
+    vaesenc     zmm5, zmm16, zmm20                  ; AES: round 1
+    vaesenc     zmm8, zmm12, zmm20                  ; AES: round 1
+    vmovdqu64   zmm12, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm12, [r8 + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm16, zmm12, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
+    vpternlogq  zmm6, zmm14, zmm16, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm12, [r8 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm12, zmm12, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vpternlogq  zmm3, zmm14, zmm12, 0x96            ; C3: HI += it
+    vaesenc     zmm12, zmm15, zmm21                 ; AES: round 2
+    vmovdqu64   zmm14, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
+    vpclmulqdq  zmm15, zmm14, [r8 + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm16, zmm14, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C4: LO += it
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm15, zmm14, [r8 + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm14, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vmovdqu64   zmm14, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm15, zmm14, [r8 + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm16, zmm14, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C5: LO += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm15, zmm14, [r8 + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm14, zmm14, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C5: HI += it
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vmovdqu64   zmm14, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm14, [r8 + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm14, [r8 + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C6: LO += it
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm15, zmm14, [r8 + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm14, [r8 + 320], 0x11      ; C6: A1·B1
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C6: HI += it
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vmovdqu64   zmm14, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vpshufb     zmm14, zmm14, zmm0                  ; C
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm15, zmm14, [r8 + 1024], 0x00     ; C7: A0·K0
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm16, zmm14, [r8 + 384], 0x01      ; C7: A1·B0
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vpternlogq  zmm6, zmm15, zmm16, 0x96            ; C7: LO += it
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm14, [r8 + 1024], 0x10     ; C7: A0·K1
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm14, [r8 + 384], 0x11      ; C7: A1·B1
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C7: HI += it
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vpshufb     zmm14, zmm11, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm15, zmm14, [r8 + 1088], 0x00     ; C8: A0·K0
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpxorq      zmm16, zmm29, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm17, zmm14, [r8 + 448], 0x01      ; C8: A1·B0
+    vaesenclast zmm5, zmm5, zmm16                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm15, zmm17, 0x96            ; C8: LO += it
+    vpclmulqdq  zmm15, zmm14, [r8 + 1088], 0x10     ; C8: A0·K1
+    vpclmulqdq  zmm14, zmm14, [r8 + 448], 0x11      ; C8: A1·B1
+    vpternlogq  zmm3, zmm15, zmm14, 0x96            ; C8: HI += it
+    vmovdqu64   zmm14, [r9]                         ; C, bytes as in memory
     vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
-    vpshufb     zmm6, zmm12, zmm0                   ; C
-    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
+    vpxorq      zmm5, zmm29, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 256], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm3, [r8 + 640], 0x00        ; C1: A0·K0
-    vpxorq      zmm6, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm6, zmm11, zmm6                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 320], zmm6                   ; AES: written
-    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C1: LO += it
-    vpxorq      zmm5, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm3, [r8 + 640], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 384], zmm5                   ; AES: written
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm13, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vpshufb     zmm5, zmm14, zmm0                   ; C
+    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      zmm5, zmm5, zmm10                   ; A = X + C
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm5, [r8 + 640], 0x00        ; C1: A0·K0
+    vpxorq      zmm7, zmm29, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 320], zmm7                   ; AES: written
+    vpternlogq  zmm6, zmm2, zmm8, 0x96              ; C1: LO += it
+    vpxorq      zmm2, zmm29, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm12, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm5, [r8 + 640], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 384], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm5, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm29, zmm11                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [r11 + rsi]                    ; the last register
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm4, 0x02
-    vmovdqu64   [rdx], ymm4                         ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vextracti64x2 xmm2, zmm8, 0x02
+    vmovdqu64   [rdx], ymm8                         ; written
+    vmovdqu64   [rdx + 32], xmm2                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm8, 0x03
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm4                         ; written
-    vextracti64x2 xmm3, zmm4, 0x01
+    vmovdqu64   [rdx], ymm8                         ; written
+    vextracti64x2 xmm2, zmm8, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm8, 0x02
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm4                         ; written
+    vmovdqu64   [rdx], xmm8                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm3, zmm4, 0x01
-    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm4, [rsi + rcx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm8, 0x01
+    vpxorq      xmm2, xmm2, xmm8                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm8, [rsi + rcx + 160]       ; in front
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm4                         ; written
-    jmp         short .rest_out_done
+    vmovdqu64   [rdx], xmm8                         ; written
+    jmp         .rest_out_done
 .rest_out_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrq     [rdx], xmm4, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm4, [rsi + rcx + 8]         ; the last bytes
-    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rdx], xmm8, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm8, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm2, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vmovd       [rdx], xmm4                         ; the first bytes
-    vpshufb     xmm3, xmm4, [rsi + rcx + 12]        ; the last bytes
-    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
+    vmovd       [rdx], xmm8                         ; the first bytes
+    vpshufb     xmm2, xmm8, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm2               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrb     byte [rdx], xmm4, 0x00              ; the first bytes
+    vpextrb     byte [rdx], xmm8, 0x00              ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm4, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm4, [rsi + rcx + 15]        ; the last bytes
-    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm2, xmm8, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm8, [rsi + rcx + 15]        ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm2, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm4                         ; written
+    vmovdqu64   [rdx], zmm8                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
@@ -13127,6 +13114,7 @@ gcm128_avx512_k_clmul1_x32_short_open:
 .wanted:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rcx, r10
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jae         .given_longest
     cmp         r10, 0x08
@@ -13165,9 +13153,9 @@ gcm128_avx512_k_clmul1_x32_short_open:
 .clear_last:
     lea         rax, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     sub         rax, r13
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x08
     jae         .clear_few_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x04
     jb          .clear_few_under_4
     lea         rax, [rel gcm128_avx512_k_clmul1_x32_short_bytes]

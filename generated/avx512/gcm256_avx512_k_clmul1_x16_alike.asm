@@ -1871,33 +1871,32 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
 .text:
     mov         r11, r12
     vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm15, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm16, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm17, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm18, [rdi + 992]              ; k_14
-    vpshufb     zmm19, zmm0, zmm1                   ; counter block
+    vbroadcasti64x2 zmm13, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm15, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm17, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm18, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm19, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm21, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm22, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm23, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm25, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm26, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm27, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm28, [rdi + 992]              ; k_14
+    vpshufb     zmm5, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         r11, 257
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm20, r12
+    vmovq       xmm6, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm21, r8
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
     cmp         r11, 0x41
     jae         .alone_more
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x11
     jae         .alone_from_17
     cmp         r11, 0x01
@@ -1906,508 +1905,526 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm19, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm19, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm0, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm4, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm5, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 2
     vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  xmm19, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vmovdqu64   xmm7, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 3
+    vmovdqu64   xmm7, [rdi + 832]                   ; AES: k_4
+    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 4
+    vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vmovdqu64   xmm4, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 6
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm5, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 7
+    vmovdqu64   xmm5, [rdi + 896]                   ; AES: k_8
+    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 8
+    vmovdqu64   xmm5, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 9
+    vmovdqu64   xmm4, [rdi + 928]                   ; AES: k_10
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 10
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm19, xmm4                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm0, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm0, xmm6, xmm0                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vmovdqu64   xmm5, [rdi + 944]                   ; AES: k_11
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 11
+    vmovdqu64   xmm5, [rdi + 960]                   ; AES: k_12
+    vpxorq      xmm6, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 12
+    vmovdqu64   xmm4, [rdi + 976]                   ; AES: k_13
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 13
+    vaesenclast xmm0, xmm0, xmm28                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
     cmp         r11, 0x08
     jae         short .alone_in_1_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm21, [r9]                         ; the first bytes
-    vmovd       xmm22, [r9 + r11 - 4]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 20]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovd       xmm7, [r9]                          ; the first bytes
+    vmovd       xmm8, [r9 + r11 - 4]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm21, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, r11
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm22, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x01
-    vporq       xmm21, xmm21, xmm22
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm7, xmm7, xmm8
     movzx       edx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm22, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x02
-    vporq       xmm21, xmm21, xmm22
-    vpandq      xmm21, xmm21, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm7, xmm7, xmm8
+    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm21, [r9]                         ; the first bytes
-    vmovq       xmm22, [r9 + r11 - 8]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 24]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovq       xmm7, [r9]                          ; the first bytes
+    vmovq       xmm8, [r9 + r11 - 8]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
 .alone_in_1_done:
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
     cmp         r11, 0x08
     jae         .alone_out_1_longest
     cmp         r11, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rbp], xmm8                         ; the first bytes
-    vpshufb     xmm3, xmm8, [rcx + r11 + 12]        ; the last bytes
-    vmovd       [rbp + r11 - 4], xmm3               ; the last bytes
+    vmovd       [rbp], xmm9                         ; the first bytes
+    vpshufb     xmm0, xmm9, [rcx + r11 + 12]        ; the last bytes
+    vmovd       [rbp + r11 - 4], xmm0               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rbp], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [rbp], xmm9, 0x00              ; the first bytes
     mov         rdx, r11
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm8, [rcx + rdx + 16]
-    vpextrb     byte [rbp + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm8, [rcx + r11 + 15]        ; the last bytes
-    vpextrb     byte [rbp + r11 - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm9, [rcx + rdx + 16]
+    vpextrb     byte [rbp + rdx], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm9, [rcx + r11 + 15]        ; the last bytes
+    vpextrb     byte [rbp + r11 - 1], xmm0, 0x00    ; the last bytes
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rbp], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm8, [rcx + r11 + 8]         ; the last bytes
-    vpextrq     [rbp + r11 - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rbp], xmm9, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm9, [rcx + r11 + 8]         ; the last bytes
+    vpextrq     [rbp + r11 - 8], xmm0, 0x00         ; the last bytes
 .alone_out_1_done:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm21, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm9                         ; written
     jmp         .alone_reduce
 .alone_from_17:
     cmp         r11, 0x31
     jae         .alone_from_49
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   xmm21, [r9]                         ; whole blocks
-    vmovdqu64   xmm22, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
+    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm9                         ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm8, 0x01
-    vpxorq      xmm3, xmm3, xmm8                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + r11 - 16]        ; at the end
-    vpshufb     xmm4, xmm8, [rcx + r11 + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vextracti64x2 xmm0, zmm9, 0x01
+    vpxorq      xmm0, xmm0, xmm9                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rcx + r11 - 16]        ; at the end
+    vpshufb     xmm4, xmm9, [rcx + r11 + 160]       ; in front
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm21, [r9]                         ; whole blocks
-    vmovdqu64   xmm22, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], ymm8                         ; written
-    vextracti64x2 xmm3, zmm8, 0x01
+    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], ymm9                         ; written
+    vextracti64x2 xmm0, zmm9, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm9, 0x02
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + r11 - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r11 + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rcx + r11 + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_49:
     cmp         r11, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm21, [r9]                         ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm22, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm8, 0x02
-    vmovdqu64   [rbp], ymm8                         ; written
-    vmovdqu64   [rbp + 32], xmm3                    ; written
+    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vextracti64x2 xmm0, zmm9, 0x02
+    vmovdqu64   [rbp], ymm9                         ; written
+    vmovdqu64   [rbp + 32], xmm0                    ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm9, 0x03
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + r11 - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r11 + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rcx + r11 + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm0              ; written
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm21, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm7, zmm3, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], zmm4                         ; written
+    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm5, zmm4, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], zmm0                         ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, r11
@@ -2423,35 +2440,35 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm21, [r8]                         ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm21, [r8]                         ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm21, [r8]                         ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm21, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -2459,499 +2476,502 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .alone_over_3
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .alone_over_2
-    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r10 + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm23, xmm19, xmm22, 0x96           ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm8, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm6, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm5, zmm8, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpternlogq  xmm10, xmm8, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm3, [r10 + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
     vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm7, zmm5, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm23, xmm6                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm10, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm18, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm6, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm0, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm5, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
+    vaesenclast zmm11, zmm0, zmm5                   ; AES: last round: the other text
+    vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm5, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vaesenc     zmm19, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r10 + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
-    vaesenc     zmm19, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpternlogq  xmm24, xmm4, xmm22, 0x96            ; S: LO += it
-    vaesenc     zmm4, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm19, zmm8                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm19, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm7, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpternlogq  xmm19, xmm7, xmm8, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm7, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm8, zmm5, zmm17                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm24, xmm7                   ; S: LO += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vaesenc     zmm7, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm0, zmm8, zmm18                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm0, zmm18, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm3, [r10 + 368], 0x00      ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpternlogq  xmm11, xmm5, xmm10, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 12
+    vaesenc     zmm9, zmm6, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm11, xmm8                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 13
+    vaesenc     zmm8, zmm9, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm0, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm8, zmm18, zmm21                  ; AES: k_Nr + text
-    vpxorq      xmm0, xmm19, xmm3                   ; S: HI += it
-    vaesenclast zmm11, zmm7, zmm8                   ; AES: last round: the other text
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm5, zmm28, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
+    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
+    vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm5, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm25, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vaesenc     zmm19, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r10 + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
-    vaesenc     zmm19, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  xmm25, xmm4, xmm22, 0x96            ; S: LO += it
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm19, zmm8                   ; AES: round 4
-    vaesenc     zmm7, zmm23, zmm8                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm19, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm8, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm19, xmm8, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm9, zmm5, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm25, xmm8                   ; S: LO += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 13
-    vaesenc     zmm8, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm0, zmm4, zmm18                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm0, zmm18, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm11, xmm3, [r10 + 368], 0x00      ; S: A0·K0
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpternlogq  xmm12, xmm5, xmm11, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm10, xmm3, [r10 + 368], 0x10      ; S: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpternlogq  xmm11, xmm6, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 12
+    vaesenc     zmm10, zmm6, zmm26                  ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm12, xmm9                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 13
+    vaesenc     zmm9, zmm10, zmm27                  ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm4, zmm9, zmm0                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm0, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm0, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vpxorq      xmm0, xmm19, xmm3                   ; S: HI += it
-    vpxorq      zmm3, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm8, zmm3                   ; AES: last round: the other text
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm9, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm6, zmm7, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm8, zmm6, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 576], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 576], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm5, zmm28, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm9, zmm28, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
+    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
+    vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm5, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm5, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm9, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm8, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm5, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 576], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm11, 0x02
+    vextracti64x2 xmm0, zmm11, 0x02
     vmovdqu64   [rdx], ymm11                        ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm11, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
     vmovdqu64   [rdx], ymm11                        ; written
-    vextracti64x2 xmm3, zmm11, 0x01
+    vextracti64x2 xmm0, zmm11, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm11, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_out_under_17
     vmovdqu64   [rdx], xmm11                        ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm11, 0x01
-    vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
+    vextracti64x2 xmm0, zmm11, 0x01
+    vpxorq      xmm0, xmm0, xmm11                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm3, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm4, xmm11, xmm3                   ; what the end differs by
+    vpxorq      xmm4, xmm11, xmm0                   ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
     vmovdqu64   [rdx], zmm11                        ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm2, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm0, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [rdi + 688], 0x00      ; A0·K0
-    vpaddd      zmm26, zmm0, zmm20                  ; AES: 12 blocks ahead
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm21                   ; AES: the next counters
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm27, xmm3, [rdi + 304], 0x01      ; A1·B0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
-    vpxorq      xmm25, xmm25, xmm27                 ; LO += it
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
-    vpclmulqdq  xmm28, xmm3, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 6
+    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm11, zmm0, zmm6                   ; AES: 12 blocks ahead
+    vpclmulqdq  xmm12, xmm3, [rdi + 688], 0x00      ; A0·K0
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm14, xmm3, [rdi + 304], 0x01      ; A1·B0
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm15                   ; AES: round 2
+    vpxorq      xmm12, xmm12, xmm14                 ; LO += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm24, xmm3, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 8
-    vpshufd     xmm27, xmm25, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
-    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 10
-    vpternlogq  xmm28, xmm3, xmm27, 0x96            ; + HI
-    vaesenc     zmm3, zmm19, zmm15                  ; AES: round 11
-    vaesenc     zmm19, zmm22, zmm15                 ; AES: round 11
-    vaesenc     zmm22, zmm23, zmm15                 ; AES: round 11
-    vaesenc     zmm23, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm24, zmm26, zmm15                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vpclmulqdq  xmm25, xmm25, xmm2, 0x10            ; LO0·Q'
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 13
-    vaesenclast zmm3, zmm3, zmm18                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm18, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm25, xmm25, xmm28                 ; RES = fold(LO) + HI
-    vaesenclast zmm19, zmm19, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm19                        ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm22, zmm22, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm22                   ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm23, zmm23, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm23                  ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
+    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 8
+    vpshufd     xmm14, xmm12, 0x4e                  ; (LO1, LO0)
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
+    vpternlogq  xmm24, xmm3, xmm14, 0x96            ; + HI
+    vaesenc     zmm3, zmm11, zmm23                  ; AES: round 10
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm11, xmm12, xmm2, 0x10            ; LO0·Q'
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 13
+    vaesenclast xmm5, xmm5, xmm28                   ; AES: E_K(J_0)
+    vpxorq      xmm11, xmm11, xmm24                 ; RES = fold(LO) + HI
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vpxorq      zmm5, zmm28, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
+    vpxorq      zmm5, zmm28, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm5                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm10                  ; AES: written
+    vpxorq      zmm5, zmm28, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         rbp, 256
@@ -2959,118 +2979,118 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     cmp         r11, 257
     jb          .rest
 .group:
-    vpshufb     zmm24, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm1                  ; C3·H^2: C
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm1                  ; C3·H^2: C
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpaddd      zmm27, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm31, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm28, zmm0, zmm20                  ; AES: 12 blocks ahead
-    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm21                   ; AES: the next counters
-    vpclmulqdq  zmm29, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm24, zmm0, zmm6                   ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
+    vpclmulqdq  zmm29, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
     vpclmulqdq  zmm30, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
     vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm28, zmm28, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm30, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm12, zmm12, zmm13                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 2
     vpclmulqdq  zmm29, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
-    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 2
-    vpternlogq  zmm30, zmm23, zmm29, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm26, zmm7                  ; AES: round 3
-    vpshufb     zmm22, zmm22, zmm1                  ; C2·H^3: C
-    vaesenc     zmm26, zmm27, zmm7                  ; AES: round 3
-    vaesenc     zmm27, zmm28, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm29, zmm22, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 2
+    vpternlogq  zmm30, zmm10, zmm29, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm12, zmm16                 ; AES: round 3
+    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^3: C
+    vaesenc     zmm12, zmm14, zmm16                 ; AES: round 3
+    vaesenc     zmm14, zmm24, zmm16                 ; AES: round 3
+    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
+    vpclmulqdq  zmm29, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vpternlogq  zmm31, zmm24, zmm29, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 5
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm22, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 6
-    vpternlogq  zmm30, zmm3, zmm28, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm27, zmm10                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vpshufb     zmm19, zmm19, zmm1                  ; C1·H^4: C
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 7
-    vpxorq      zmm19, zmm19, zmm25                 ; C1·H^4: A = X + C
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm25, zmm22, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm27, zmm19, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm25, zmm26, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm22, zmm22, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm19, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
-    vpternlogq  zmm30, zmm22, zmm26, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm22, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm24, zmm25, zmm15                 ; AES: round 11
-    vpclmulqdq  zmm25, zmm19, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vpxorq      zmm25, zmm31, zmm25                 ; C1·H^4: LO += it
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vpclmulqdq  zmm19, zmm19, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
-    vpshufd     zmm26, zmm25, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpternlogq  zmm30, zmm19, zmm26, 0x96           ; reduce: + HI
-    vpxorq      zmm19, zmm18, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
-    vpclmulqdq  zmm23, zmm25, zmm2, 0x10            ; reduce: LO0·Q'
-    vmovdqu64   [rbp], zmm19                        ; AES: written
-    vpxorq      zmm25, zmm18, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm26, zmm23, zmm30                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm22, zmm22, zmm25                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm22                   ; AES: written
-    vextracti64x4 ymm25, zmm26, 0x01                ; reduce: upper lanes
-    vpxorq      zmm23, zmm18, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm23, zmm24, zmm23                 ; AES: last round: the other text
-    vpxorq      ymm24, ymm26, ymm25                 ; reduce: add up the lanes
-    vmovdqu64   [rbp + 128], zmm23                  ; AES: written
-    vpxorq      zmm25, zmm18, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm25                   ; AES: last round: the other text
-    vextracti64x2 xmm25, ymm24, 0x01                ; reduce: upper lanes
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm24, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 6
+    vpternlogq  zmm30, zmm3, zmm24, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm14, zmm19                  ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vpshufb     zmm8, zmm8, zmm1                    ; C1·H^4: C
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 7
+    vpxorq      zmm8, zmm8, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm14, zmm8, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
+    vpternlogq  zmm31, zmm11, zmm14, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm11, zmm12, zmm22                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
+    vpclmulqdq  zmm12, zmm8, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
+    vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm9, zmm10, zmm25                  ; AES: round 11
+    vaesenc     zmm10, zmm11, zmm25                 ; AES: round 11
+    vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 12
+    vpxorq      zmm11, zmm31, zmm11                 ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 13
+    vpshufd     zmm12, zmm11, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vpternlogq  zmm30, zmm8, zmm12, 0x96            ; reduce: + HI
+    vpxorq      zmm8, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm5, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm11, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vpxorq      zmm11, zmm28, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm5, zmm5, zmm30                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
+    vextracti64x4 ymm11, zmm5, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm12, zmm28, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm12                 ; AES: last round: the other text
+    vpxorq      ymm5, ymm5, ymm11                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm10                  ; AES: written
+    vpxorq      zmm11, zmm28, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
+    vextracti64x2 xmm11, ymm5, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vpxorq      xmm25, xmm24, xmm25                 ; reduce: add up the lanes
+    vpxorq      xmm11, xmm5, xmm11                  ; reduce: add up the lanes
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
@@ -3079,10 +3099,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm21, r12
+    vmovq       xmm5, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm24, r8
-    vpunpcklqdq xmm21, xmm21, xmm24                 ; bits of both lengths, bytes reversed
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm5, xmm5, xmm7                    ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -3094,606 +3114,608 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm24, [r8]                         ; whole blocks
-    vinserti64x2 zmm24, zmm24, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm24, zmm24, xmm26, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm12, 0x03            ; with them
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm24, [r8]                         ; whole blocks
-    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm24, zmm24, xmm26, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm12, 0x02            ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm24, [r8]                         ; whole blocks
-    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm24, ymm24, xmm26, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm12, 0x01            ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm24, [r8]                         ; whole blocks
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm24, [r8]                         ; the first bytes
-    vmovq       xmm26, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm26, xmm26, [rdx + 24]            ; in their places
-    vporq       xmm24, xmm24, xmm26                 ; zero-padded
-    jmp         .rest_in_done
+    vmovq       xmm7, [r8]                          ; the first bytes
+    vmovq       xmm12, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm12, xmm12, [rdx + 24]            ; in their places
+    vporq       xmm7, xmm7, xmm12                   ; zero-padded
+    jmp         short .rest_in_done
 .rest_in_under_8:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm24, [r8]                         ; the first bytes
-    vmovd       xmm26, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm26, xmm26, [rdx + 20]            ; in their places
-    vporq       xmm24, xmm24, xmm26                 ; zero-padded
+    vmovd       xmm7, [r8]                          ; the first bytes
+    vmovd       xmm12, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm12, xmm12, [rdx + 20]            ; in their places
+    vporq       xmm7, xmm7, xmm12                   ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm24, r10
+    vmovq       xmm7, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm26, r10
+    vmovq       xmm12, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm26, xmm26, 0x01
-    vporq       xmm24, xmm24, xmm26
+    vpslldq     xmm12, xmm12, 0x01
+    vporq       xmm7, xmm7, xmm12
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm26, r8
+    vmovq       xmm12, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm26, xmm26, 0x02
-    vporq       xmm24, xmm24, xmm26
-    vpandq      xmm24, xmm24, [rdx + 112]           ; zero-padded
+    vpslldq     xmm12, xmm12, 0x02
+    vporq       xmm7, xmm7, xmm12
+    vpandq      xmm7, xmm7, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm24, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
     lea         r10, [rdi + 304]
     sub         r10, r8                             ; H^(m+1)
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
     cmp         r11, 0x41
     jae         .rest_over_1
-    vpshufb     zmm20, zmm23, zmm1                  ; C3·H^2: C
+    vpshufb     zmm6, zmm10, zmm1                   ; C3·H^2: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpclmulqdq  zmm26, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm12, zmm6, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm20, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpclmulqdq  zmm23, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpternlogq  zmm26, zmm4, zmm23, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm23, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpclmulqdq  zmm4, zmm20, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpshufb     zmm4, zmm22, zmm1                   ; C2·H^3: C
-    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm6, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm10, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpternlogq  zmm12, zmm4, zmm10, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm6, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm4, zmm6, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpshufb     zmm4, zmm9, zmm1                    ; C2·H^3: C
+    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm12, zmm6, zmm9, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm23, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm3, zmm19, zmm1                   ; C1·H^4: C
-    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpshufb     zmm3, zmm8, zmm1                    ; C1·H^4: C
+    vpxorq      zmm3, zmm3, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
     vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpxorq      zmm4, zmm26, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vpxorq      zmm4, zmm12, zmm4                   ; C1·H^4: LO += it
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm23, zmm3, zmm5, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm3, xmm21, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm21, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
-    vaesenc     zmm3, zmm0, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm0, xmm21, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm6, xmm21, [rdi + 304], 0x11      ; lengths: A1·B1
-    vpxorq      zmm7, zmm18, zmm24                  ; AES: k_Nr + text
-    vpxorq      xmm0, xmm0, xmm6                    ; lengths: HI += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vpshufd     zmm6, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm6, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm6, xmm3, xmm6                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm3, xmm5                    ; lengths: HI += it
     vpclmulqdq  zmm4, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm11, zmm3, zmm7                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm4, zmm23                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      zmm0, zmm4, zmm10                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm11, xmm0, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm20, zmm23, zmm1                  ; C3·H^2: C
-    vpshufb     zmm23, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm6, zmm10, zmm1                   ; C3·H^2: C
+    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm28, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm24, zmm6, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm26, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpclmulqdq  zmm12, zmm6, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm23, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm20, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm20, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vpternlogq  zmm23, zmm5, zmm20, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpshufb     zmm5, zmm22, zmm1                   ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpternlogq  zmm24, zmm12, zmm14, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm4, zmm10, zmm13                  ; AES: round 1
+    vpclmulqdq  zmm12, zmm6, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vpternlogq  zmm12, zmm6, zmm10, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpshufb     zmm6, zmm9, zmm1                    ; C2·H^3: C
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpternlogq  zmm23, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm3, zmm19, zmm1                   ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm6, zmm28, zmm5                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpternlogq  zmm12, zmm3, zmm9, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm3, zmm8, zmm1                    ; C1·H^4: C
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpxorq      zmm3, zmm3, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm8, zmm24, zmm6                   ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpternlogq  zmm23, zmm3, zmm5, 0x96             ; reduce: + HI
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm3, xmm21, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm21, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
-    vaesenc     zmm3, zmm4, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm4, xmm21, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm7, xmm21, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm8, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm0, xmm4, xmm7                    ; lengths: HI += it
-    vpxorq      zmm4, zmm18, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm6, zmm23                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vextracti64x4 ymm6, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm7, zmm18, zmm24                  ; AES: k_Nr + text
-    vpxorq      ymm4, ymm4, ymm6                    ; reduce: add up the lanes
-    vaesenclast zmm11, zmm8, zmm7                   ; AES: last round: the other text
-    vextracti64x2 xmm6, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm4, xmm6                   ; reduce: add up the lanes
-    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vpshufd     zmm6, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm6, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm3, xmm6                    ; lengths: LO += it
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpxorq      xmm3, xmm3, xmm5                    ; lengths: HI += it
+    vpxorq      zmm5, zmm28, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm8, zmm12                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vextracti64x4 ymm8, zmm5, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      ymm5, ymm5, ymm8                    ; reduce: add up the lanes
+    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
+    vextracti64x2 xmm0, ymm5, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm11, xmm5, xmm0                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm5, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm1                  ; C3·H^2: C
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm1                  ; C3·H^2: C
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm27, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^3: LO += it
+    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm24, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpternlogq  zmm29, zmm14, zmm24, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm20, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm27, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm20, zmm26, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vpternlogq  zmm27, zmm23, zmm5, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpshufb     zmm5, zmm22, zmm1                   ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm20, zmm8                   ; AES: round 4
+    vaesenc     zmm4, zmm6, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm6, zmm12, zmm13                  ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vpternlogq  zmm14, zmm10, zmm12, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^3: C
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpshufb     zmm3, zmm19, zmm1                   ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm27, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm6, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vpternlogq  zmm14, zmm3, zmm10, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpshufb     zmm3, zmm8, zmm1                    ; C1·H^4: C
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vpxorq      zmm3, zmm3, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpxorq      zmm8, zmm29, zmm8                   ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm5, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm21, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm21, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm21, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm8, xmm21, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm9, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm0, xmm7, xmm8                    ; lengths: HI += it
-    vpxorq      zmm7, zmm18, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vpternlogq  zmm14, zmm3, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm6, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vpxorq      xmm6, xmm6, xmm9                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vaesenc     zmm10, zmm3, zmm27                  ; AES: round 13
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpxorq      xmm3, xmm9, xmm3                    ; lengths: HI += it
+    vpxorq      zmm5, zmm28, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm6, zmm6, zmm27                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm7, zmm18, zmm24                  ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm9, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm25, xmm6, xmm8                   ; reduce: add up the lanes
-    vpandq      zmm6, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm3, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm5, zmm8, zmm14                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm8, zmm28, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm5, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
+    vpxorq      ymm5, ymm5, ymm9                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm5, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm11, xmm5, xmm9                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm8, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm5, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm26, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm1                  ; C3·H^2: C
-    vpaddd      zmm27, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm1                  ; C3·H^2: C
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpaddd      zmm28, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm30, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm20                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm20, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm30, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: 12 blocks ahead
+    vpclmulqdq  zmm6, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm29, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
-    vpternlogq  zmm30, zmm20, zmm29, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpternlogq  zmm30, zmm6, zmm29, 0x96            ; C2·H^3: LO += it
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm29, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm4, zmm26, zmm5                   ; AES: round 1
-    vaesenc     zmm20, zmm27, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm26, zmm28, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vpternlogq  zmm29, zmm23, zmm5, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm5, zmm26, zmm6                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpshufb     zmm6, zmm22, zmm1                   ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  zmm30, zmm22, zmm23, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm29, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm4, zmm12, zmm13                  ; AES: round 1
+    vaesenc     zmm6, zmm14, zmm13                  ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm12, zmm24, zmm13                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm13, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vpternlogq  zmm29, zmm10, zmm13, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm10, zmm12, zmm15                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^3: C
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vpclmulqdq  zmm13, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  zmm30, zmm12, zmm13, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpternlogq  zmm29, zmm3, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpshufb     zmm5, zmm19, zmm1                   ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpxorq      zmm5, zmm5, zmm25                   ; C1·H^4: A = X + C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm29, zmm6, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpternlogq  zmm29, zmm5, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm5, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm6, xmm21, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm21, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm9, zmm5, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm6, xmm8                    ; lengths: LO += it
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm21, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm9, xmm21, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm10, zmm0, zmm17                  ; AES: round 13
-    vpxorq      xmm0, xmm6, xmm9                    ; lengths: HI += it
-    vpxorq      zmm6, zmm18, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vpternlogq  zmm29, zmm3, zmm12, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm10, zmm18                  ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm1                    ; C1·H^4: C
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vpxorq      zmm8, zmm8, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpternlogq  zmm30, zmm10, zmm11, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm8, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpxorq      zmm9, zmm30, zmm9                   ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
+    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; reduce: + HI
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm10, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm11, zmm6, zmm26                  ; AES: round 12
+    vpxorq      xmm6, xmm8, xmm10                   ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vaesenc     zmm10, zmm11, zmm27                 ; AES: round 13
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm11, zmm3, zmm27                  ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpxorq      xmm3, xmm8, xmm5                    ; lengths: HI += it
+    vpxorq      zmm5, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm9, zmm2, 0x10              ; reduce: LO0·Q'
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm6, zmm6, zmm29                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
-    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
-    vpxorq      zmm9, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
-    vextracti64x2 xmm8, ymm6, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm9, zmm18, zmm24                  ; AES: k_Nr + text
-    vpxorq      xmm25, xmm6, xmm8                   ; reduce: add up the lanes
-    vaesenclast zmm11, zmm10, zmm9                  ; AES: last round: the other text
-    vpandq      zmm6, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpclmulqdq  zmm8, zmm7, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm7, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm7, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm7, zmm7, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm9, zmm7, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm3, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 576], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 576], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm5, zmm5, zmm29                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm8, zmm28, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
+    vextracti64x4 ymm9, zmm5, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm10, zmm28, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      ymm5, ymm5, ymm9                    ; reduce: add up the lanes
+    vaesenclast zmm9, zmm11, zmm10                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm9                   ; AES: written
+    vextracti64x2 xmm10, ymm5, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm11, xmm5, xmm10                  ; reduce: add up the lanes
+    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
+    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm8, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm5, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm6, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm9, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpclmulqdq  zmm5, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 576], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm11, 0x02
-    vmovdqu64   [rdx], ymm11                        ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vextracti64x2 xmm0, zmm12, 0x02
+    vmovdqu64   [rdx], ymm12                        ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm11, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm12, 0x03
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm11                        ; written
-    vextracti64x2 xmm3, zmm11, 0x01
+    vmovdqu64   [rdx], ymm12                        ; written
+    vextracti64x2 xmm0, zmm12, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm11, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm12, 0x02
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm11                        ; written
+    vmovdqu64   [rdx], xmm12                        ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm11, 0x01
-    vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm0, zmm12, 0x01
+    vpxorq      xmm0, xmm0, xmm12                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm11                        ; written
-    jmp         short .rest_out_done
+    vmovdqu64   [rdx], xmm12                        ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_out_done
 .rest_out_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx], xmm11, 0x00                  ; the first bytes
-    vpshufb     xmm3, xmm11, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rdx], xmm12, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm12, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx], xmm11                        ; the first bytes
-    vpshufb     xmm3, xmm11, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
+    vmovd       [rdx], xmm12                        ; the first bytes
+    vpshufb     xmm0, xmm12, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx], xmm11, 0x00             ; the first bytes
+    vpextrb     byte [rdx], xmm12, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm11, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm11, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm12, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm12, [rsi + rcx + 15]       ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm11                        ; written
+    vmovdqu64   [rdx], zmm12                        ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm2, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm0, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
@@ -4092,31 +4114,31 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     mov         rbx, r13
     mov         r11, r12
     vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm15, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm16, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm17, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm18, [rdi + 992]              ; k_14
-    vpshufb     zmm19, zmm0, zmm1                   ; counter block
+    vbroadcasti64x2 zmm16, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm17, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm18, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm19, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm20, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm21, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm22, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm23, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm24, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm25, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm26, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm28, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm29, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm30, [rdi + 992]              ; k_14
+    vpshufb     zmm5, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         rbx, 257
     jae         .groups
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm20, rcx
+    vmovq       xmm6, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm21, r8
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .alone_more
     cmp         rbx, 0x11
@@ -4127,504 +4149,516 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm19, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm19, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm0, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm4, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm5, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 2
     vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  xmm19, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vmovdqu64   xmm7, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 3
+    vmovdqu64   xmm7, [rdi + 832]                   ; AES: k_4
+    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 4
+    vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vmovdqu64   xmm4, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 6
+    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm5, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 7
+    vmovdqu64   xmm5, [rdi + 896]                   ; AES: k_8
+    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 8
+    vmovdqu64   xmm5, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 9
+    vmovdqu64   xmm4, [rdi + 928]                   ; AES: k_10
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 10
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      xmm19, xmm19, xmm4                  ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm0, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm0, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm0, xmm6, xmm0                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vmovdqu64   xmm5, [rdi + 944]                   ; AES: k_11
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 11
+    vmovdqu64   xmm5, [rdi + 960]                   ; AES: k_12
+    vpxorq      xmm6, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 12
+    vmovdqu64   xmm4, [rdi + 976]                   ; AES: k_13
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 13
+    vaesenclast xmm0, xmm0, xmm30                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
     cmp         rbx, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
-    jae         short .alone_in_1_longest
+    jae         .alone_in_1_longest
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm21, [r9]                         ; the first bytes
-    vmovd       xmm22, [r9 + rbx - 4]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 20]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovd       xmm7, [r9]                          ; the first bytes
+    vmovd       xmm8, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm21, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm22, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x01
-    vporq       xmm21, xmm21, xmm22
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm7, xmm7, xmm8
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm22, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x02
-    vporq       xmm21, xmm21, xmm22
-    vpandq      xmm21, xmm21, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm7, xmm7, xmm8
+    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm21, [r9]                         ; the first bytes
-    vmovq       xmm22, [r9 + rbx - 8]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 24]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovq       xmm7, [r9]                          ; the first bytes
+    vmovq       xmm8, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm0, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm4, 0x96              ; C1: HI += it
+    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
     cmp         rbx, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [r11], xmm5                         ; the first bytes
-    vpshufb     xmm3, xmm5, [rcx + rbx + 12]        ; the last bytes
-    vmovd       [r11 + rbx - 4], xmm3               ; the last bytes
+    vmovd       [r11], xmm4                         ; the first bytes
+    vpshufb     xmm0, xmm4, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [r11 + rbx - 4], xmm0               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [r11], xmm5, 0x00              ; the first bytes
+    vpextrb     byte [r11], xmm4, 0x00              ; the first bytes
     mov         rdx, rbx
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm5, [rcx + rdx + 16]
-    vpextrb     byte [r11 + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm5, [rcx + rbx + 15]        ; the last bytes
-    vpextrb     byte [r11 + rbx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm4, [rcx + rdx + 16]
+    vpextrb     byte [r11 + rdx], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm4, [rcx + rbx + 15]        ; the last bytes
+    vpextrb     byte [r11 + rbx - 1], xmm0, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [r11], xmm5, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm5, [rcx + rbx + 8]         ; the last bytes
-    vpextrq     [r11 + rbx - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [r11], xmm4, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm4, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [r11 + rbx - 8], xmm0, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm21, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm0, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm5                         ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm0                         ; written
     jmp         .alone_reduce
 .alone_from_17:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm21, [r9]                         ; whole blocks
-    vmovdqu64   xmm22, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm0, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm5                         ; written
+    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm0                         ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm5, 0x01
-    vpxorq      xmm3, xmm3, xmm5                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + rbx - 16]        ; at the end
-    vpshufb     xmm4, xmm5, [rcx + rbx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm4, zmm0, 0x01
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rcx + rbx - 16]        ; at the end
+    vpshufb     xmm0, xmm0, [rcx + rbx + 160]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm21, [r9]                         ; whole blocks
-    vmovdqu64   xmm22, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm0, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm5                         ; written
-    vextracti64x2 xmm3, zmm5, 0x01
+    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm0                         ; written
+    vextracti64x2 xmm4, zmm0, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rbx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rbx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vextracti64x2 xmm0, zmm0, 0x02
+    vpxorq      xmm0, xmm0, xmm4                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rcx + rbx - 32]        ; at the end
+    vpshufb     xmm4, xmm4, [rcx + rbx + 144]       ; in front
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm21, [r9]                         ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm22, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm0, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm4, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm5, 0x02
-    vmovdqu64   [r11], ymm5                         ; written
-    vmovdqu64   [r11 + 32], xmm3                    ; written
+    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vextracti64x2 xmm0, zmm4, 0x02
+    vmovdqu64   [r11], ymm4                         ; written
+    vmovdqu64   [r11 + 32], xmm0                    ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm4, 0x03
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + rbx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rbx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rcx + rbx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm21, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm0, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm5                         ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm0                         ; written
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, rbx
@@ -4638,431 +4672,431 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .alone_in_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm21, [r8]                         ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm21, [r8]                         ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm21, [r8]                         ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm21, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         r8, [rdi + 304]
     sub         r8, rdx                             ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .alone_over_3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm25, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm24, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpternlogq  xmm25, xmm23, xmm24, 0x96           ; S: LO += it
-    vaesenc     zmm19, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x11     ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  xmm22, xmm19, xmm6, 0x96            ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, [r8 + 368], 0x00        ; S: A0·K0
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vpternlogq  xmm10, xmm9, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm5, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpxorq      xmm19, xmm25, xmm6                  ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpshufb     zmm6, zmm21, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x00        ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpxorq      xmm6, xmm10, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpshufb     zmm8, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, [r8 + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm7, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpxorq      xmm0, xmm22, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpternlogq  zmm0, zmm7, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm6, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm6, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x10        ; C2: A0·K1
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm6, [r8 + 384], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm6, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm4, zmm8, [r8 + 384], 0x10        ; C1: A0·K1
+    vpxorq      zmm9, zmm30, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm8, [r8], 0x11              ; C1: A1·B1
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm4, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm26, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpternlogq  xmm26, xmm24, xmm25, 0x96           ; S: LO += it
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm11, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm24, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vaesenc     zmm19, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; lengths: A1·B1
-    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpternlogq  xmm24, xmm20, xmm5, 0x96            ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
-    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 3
-    vpxorq      xmm19, xmm26, xmm5                  ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm20, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  zmm19, zmm8, zmm20, 0x96            ; C2: LO += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
+    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpxorq      xmm6, xmm12, xmm6                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm9, [r8 + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm8, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpxorq      xmm0, xmm24, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm7, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpternlogq  zmm0, zmm7, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpshufb     zmm5, zmm21, zmm1                   ; C
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm8, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [r8 + 512], 0x00        ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm5, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm5, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpternlogq  zmm0, zmm8, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm7, zmm16                   ; AES: round 12
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vaesenclast zmm8, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm7, [r8 + 384], 0x00        ; C1: A0·K0
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm8, zmm7, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm9, zmm18, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm19, zmm4, zmm8, 0x96             ; C1: LO += it
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm7, [r8 + 384], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm3, 0x96              ; C1: HI += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vpshufb     zmm9, zmm7, zmm1                    ; C
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 12
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm9, [r8 + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm9, [r8], 0x01             ; C1: A1·B0
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C1: LO += it
+    vpxorq      zmm4, zmm30, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
+    vpxorq      zmm5, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm9, [r8], 0x11              ; C1: A1·B1
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm4, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm27, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpaddd      zmm25, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm13, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm12, xmm3, [r8 + 368], 0x00       ; S: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpternlogq  xmm27, xmm24, xmm26, 0x96           ; S: LO += it
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm26, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vpxorq      zmm24, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpternlogq  xmm13, xmm11, xmm12, 0x96           ; S: LO += it
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm22, xmm3, [r8 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpternlogq  xmm26, xmm4, xmm22, 0x96            ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm19, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
-    vpxorq      xmm19, xmm27, xmm5                  ; S: LO += it
-    vaesenc     zmm5, zmm24, zmm6                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vmovdqu64   zmm6, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x00        ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm23, zmm6, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpternlogq  zmm19, zmm7, zmm23, 0x96            ; C2: LO += it
-    vaesenc     zmm7, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm0, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm3, zmm20, zmm9                   ; AES: round 5
-    vaesenc     zmm8, zmm22, zmm9                   ; AES: round 5
-    vpxorq      xmm0, xmm26, xmm0                   ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm9, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpternlogq  zmm0, zmm9, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vmovdqu64   zmm6, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [r8 + 512], 0x00        ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm6, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpternlogq  zmm19, zmm9, zmm10, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm6, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm6, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpternlogq  zmm0, zmm9, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm8, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpshufb     zmm8, zmm21, zmm1                   ; C
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm9, zmm8, [r8 + 576], 0x00        ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm8, [r8 + 576], 0x10        ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpternlogq  zmm0, zmm9, zmm8, 0x96              ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 13
-    vaesenclast zmm9, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpshufb     zmm4, zmm8, zmm1                    ; C
-    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm8, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
-    vpxorq      zmm9, zmm18, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm4, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C1: LO += it
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm4, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpternlogq  xmm11, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vaesenc     zmm5, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 2
+    vpxorq      xmm6, xmm13, xmm6                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm10, [r8 + 448], 0x00      ; C2: A0·K0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vpshufb     zmm10, zmm7, zmm1                   ; C
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm10, [r8 + 384], 0x00      ; C1: A0·K0
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm30, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm10, [r8], 0x01            ; C1: A1·B0
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C1: LO += it
+    vpxorq      zmm4, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vpclmulqdq  zmm4, zmm10, [r8 + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm5, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm10, [r8], 0x11             ; C1: A1·B1
+    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm4, zmm8, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [r11 + rsi]                    ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm5, 0x02
+    vextracti64x2 xmm0, zmm5, 0x02
     vmovdqu64   [rdx], ymm5                         ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm5, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_done
 .alone_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
     vmovdqu64   [rdx], ymm5                         ; written
-    vextracti64x2 xmm3, zmm5, 0x01
+    vextracti64x2 xmm0, zmm5, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm5, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
     vmovdqu64   [rdx], xmm5                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm5, 0x01
-    vpxorq      xmm3, xmm3, xmm5                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
+    vextracti64x2 xmm0, zmm5, 0x01
+    vpxorq      xmm0, xmm0, xmm5                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm5, [rsi + rcx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm3, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm4, xmm5, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm5, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
     vmovdqu64   [rdx], zmm5                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm2, zmm19, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm19, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm0, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
@@ -5070,269 +5104,268 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vpshufb     zmm23, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm24, xmm3, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm25, zmm0, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm27, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpxorq      xmm30, xmm24, xmm26                 ; S: LO += it
-    vpaddd      zmm24, zmm0, zmm20                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vmovdqu64   zmm26, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm0, zmm0, zmm21                   ; AES: the next counters
-    vpshufb     zmm26, zmm26, zmm1                  ; C
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm26, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm26, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2: LO += it
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm28, xmm3, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm3, [rdi + 432], 0x00      ; S: A0·K0
+    vpaddd      zmm11, zmm0, zmm8                   ; AES: 4 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm13, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm14, zmm0, zmm7                   ; AES: 12 blocks ahead
+    vpxorq      xmm27, xmm10, xmm13                 ; S: LO += it
+    vpshufb     zmm10, zmm14, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
+    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm13, [rdi + 512], 0x00     ; C2: A0·K0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm15, zmm13, [rdi + 128], 0x01     ; C2: A1·B0
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C2: LO += it
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vpclmulqdq  xmm14, xmm3, [rdi + 432], 0x10      ; S: A0·K1
+    vaesenc     xmm5, xmm5, xmm16                   ; AES: round 1
     vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vpxorq      xmm29, xmm28, xmm3                  ; S: HI += it
-    vaesenc     zmm3, zmm25, zmm6                   ; AES: round 2
-    vaesenc     zmm25, zmm27, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm26, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C2: HI += it
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpshufb     zmm26, zmm26, zmm1                  ; C
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C3: LO += it
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C3: HI += it
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vmovdqu64   zmm26, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm1                  ; C
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm26, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C4: LO += it
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm26, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C4: HI += it
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vmovdqu64   zmm26, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
-    vpshufb     zmm26, zmm26, zmm1                  ; C
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
-    vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 11
-    vpclmulqdq  zmm28, zmm26, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1: LO += it
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 12
-    vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm26, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C1: HI += it
-    vaesenc     zmm25, zmm25, zmm17                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm30, zmm2, 0x10            ; reduce: LO0·Q'
-    vaesenclast zmm19, zmm19, zmm18                 ; AES: E_K(J_0)
-    vpshufd     zmm27, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [rsp], xmm19                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm19, zmm18, [r9]                  ; AES: k_Nr + text
-    vpternlogq  zmm27, zmm29, zmm26, 0x96           ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r11], zmm19                        ; AES: written
-    vextracti64x4 ymm19, zmm27, 0x01                ; reduce: upper lanes
-    vpxorq      zmm23, zmm18, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm23                   ; AES: last round: the other text
-    vpxorq      ymm19, ymm27, ymm19                 ; reduce: add up the lanes
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x2 xmm23, ymm19, 0x01                ; reduce: upper lanes
-    vaesenclast zmm3, zmm25, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      xmm23, xmm19, xmm23                 ; reduce: add up the lanes
-    vpxorq      zmm3, zmm18, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
+    vpxorq      xmm15, xmm14, xmm3                  ; S: HI += it
+    vaesenc     zmm3, zmm10, zmm17                  ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm13, [rdi + 512], 0x10     ; C2: A0·K1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; C2: HI += it
+    vaesenc     xmm5, xmm5, xmm18                   ; AES: round 3
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x00     ; C3: A0·K0
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 5
+    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C3: LO += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x10     ; C3: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3: A1·B1
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C3: HI += it
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x00     ; C4: A0·K0
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
+    vpclmulqdq  zmm14, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C4: LO += it
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x10     ; C4: A0·K1
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 9
+    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C4: HI += it
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
+    vaesenc     zmm10, zmm11, zmm25                 ; AES: round 10
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 10
+    vpclmulqdq  zmm13, zmm11, [rdi + 448], 0x00     ; C1: A0·K0
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 11
+    vpclmulqdq  zmm14, zmm11, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 11
+    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C1: LO += it
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm13, zmm11, [rdi + 448], 0x10     ; C1: A0·K1
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 12
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm11, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 12
+    vpternlogq  zmm15, zmm13, zmm11, 0x96           ; C1: HI += it
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 13
+    vpclmulqdq  zmm11, zmm27, zmm2, 0x10            ; reduce: LO0·Q'
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
+    vaesenc     xmm5, xmm5, xmm29                   ; AES: round 13
+    vpshufd     zmm13, zmm27, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast xmm5, xmm5, xmm30                   ; AES: E_K(J_0)
+    vpternlogq  zmm13, zmm15, zmm11, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm30, [r9]                   ; AES: k_Nr + text
+    vextracti64x4 ymm11, zmm13, 0x01                ; reduce: upper lanes
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      ymm9, ymm13, ymm11                  ; reduce: add up the lanes
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vextracti64x2 xmm5, ymm9, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm10, zmm30, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm12, zmm10                 ; AES: last round: the other text
+    vpxorq      xmm9, xmm9, xmm5                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
+    vpxorq      zmm5, zmm30, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         r11, 256
     sub         rbx, 256
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jb          .rest
 .group:
     vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm19, [r9 + 128]                   ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm24, zmm0, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm1                  ; C3·H^2: C
-    vpaddd      zmm25, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vmovdqu64   zmm26, [r9 + 192]                   ; C4·H^1: C, bytes as in memory
-    vpaddd      zmm27, zmm0, zmm20                  ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpshufb     zmm26, zmm26, zmm1                  ; C4·H^1: C
-    vpaddd      zmm0, zmm0, zmm21                   ; AES: the next counters
-    vpclmulqdq  zmm30, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vmovdqu64   zmm5, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm10, zmm0, zmm8                   ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpshufb     zmm5, zmm5, zmm1                    ; C3·H^2: C
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vmovdqu64   zmm12, [r9 + 192]                   ; C4·H^1: C, bytes as in memory
+    vpaddd      zmm13, zmm0, zmm7                   ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
+    vpshufb     zmm12, zmm12, zmm1                  ; C4·H^1: C
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
+    vpclmulqdq  zmm27, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm28, zmm19, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm26, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm31, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm19, zmm19, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpternlogq  zmm31, zmm19, zmm28, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm19, zmm24, zmm7                  ; AES: round 3
-    vmovdqu64   zmm24, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 3
-    vpshufb     zmm24, zmm24, zmm1                  ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm29, zmm24, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm24, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 6
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vmovdqu64   zmm26, [r9]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm1                  ; C1·H^4: C
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpxorq      zmm23, zmm26, zmm23                 ; C1·H^4: A = X + C
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm24, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm28, zmm23, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
-    vpternlogq  zmm30, zmm26, zmm28, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm26, zmm27, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm24, zmm24, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 10
-    vpclmulqdq  zmm27, zmm23, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpternlogq  zmm31, zmm24, zmm27, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vpclmulqdq  zmm24, zmm23, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 11
-    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 11
-    vpxorq      zmm24, zmm30, zmm24                 ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vpclmulqdq  zmm23, zmm23, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 12
-    vaesenc     zmm26, zmm26, zmm16                 ; AES: round 12
-    vpshufd     zmm27, zmm24, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
-    vpternlogq  zmm31, zmm23, zmm27, 0x96           ; reduce: + HI
-    vaesenc     zmm23, zmm25, zmm17                 ; AES: round 13
-    vaesenc     zmm25, zmm26, zmm17                 ; AES: round 13
-    vpclmulqdq  zmm24, zmm24, zmm2, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm26, zmm18, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm26                   ; AES: last round: the other text
-    vpxorq      zmm24, zmm24, zmm31                 ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm14, zmm5, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm15, zmm12, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
+    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm31, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vpclmulqdq  zmm14, zmm12, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vpternlogq  zmm31, zmm5, zmm14, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm5, zmm10, zmm18                  ; AES: round 3
+    vmovdqu64   zmm10, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
+    vpshufb     zmm10, zmm10, zmm1                  ; C2·H^3: C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm12, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm15, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
+    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
+    vpternlogq  zmm31, zmm12, zmm14, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vmovdqu64   zmm12, [r9]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vpshufb     zmm12, zmm12, zmm1                  ; C1·H^4: C
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpxorq      zmm9, zmm12, zmm9                   ; C1·H^4: A = X + C
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm9, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vpternlogq  zmm27, zmm12, zmm14, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm12, zmm13, zmm24                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 10
+    vpclmulqdq  zmm13, zmm9, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
+    vpternlogq  zmm31, zmm10, zmm13, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm9, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 11
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 11
+    vpxorq      zmm10, zmm27, zmm10                 ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 12
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 12
+    vpshufd     zmm13, zmm10, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vpternlogq  zmm31, zmm9, zmm13, 0x96            ; reduce: + HI
+    vaesenc     zmm9, zmm11, zmm29                  ; AES: round 13
+    vaesenc     zmm11, zmm12, zmm29                 ; AES: round 13
+    vpclmulqdq  zmm10, zmm10, zmm2, 0x10            ; reduce: LO0·Q'
+    vpxorq      zmm12, zmm30, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm12                   ; AES: last round: the other text
+    vpxorq      zmm10, zmm10, zmm31                 ; reduce: RES = fold(LO) + HI
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vextracti64x4 ymm26, zmm24, 0x01                ; reduce: upper lanes
-    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
-    vpxorq      ymm19, ymm24, ymm26                 ; reduce: add up the lanes
+    vpxorq      zmm3, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm12, zmm10, 0x01                ; reduce: upper lanes
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vpxorq      ymm5, ymm10, ymm12                  ; reduce: add up the lanes
     vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x2 xmm24, ymm19, 0x01                ; reduce: upper lanes
-    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm5, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      xmm23, xmm19, xmm24                 ; reduce: add up the lanes
-    vpxorq      zmm3, zmm18, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm25, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm9, xmm5, xmm10                   ; reduce: add up the lanes
+    vpxorq      zmm3, zmm30, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         r11, 256
@@ -5345,8 +5378,8 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     shl         rcx, 0x03                           ; bits
     vmovq       xmm3, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm19, r8
-    vpunpcklqdq xmm3, xmm3, xmm19                   ; bits of both lengths, bytes reversed
+    vmovq       xmm5, r8
+    vpunpcklqdq xmm3, xmm3, xmm5                    ; bits of both lengths, bytes reversed
     mov         rcx, rbx
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -5356,76 +5389,75 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm19, [r8]                         ; whole blocks
-    vinserti64x2 zmm19, zmm19, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm19, xmm21, 0x03          ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm19, [r8]                         ; whole blocks
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm19, xmm21, 0x02          ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm19, [r8]                         ; whole blocks
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm19, xmm21, 0x01          ; with them
+    vmovdqu64   xmm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm21, [r8]                         ; whole blocks
+    vmovdqu64   xmm5, [r8]                          ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm19, [r8]                         ; the first bytes
-    vmovq       xmm21, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rdx + 24]            ; in their places
-    vporq       xmm21, xmm19, xmm21                 ; zero-padded
+    vmovq       xmm5, [r8]                          ; the first bytes
+    vmovq       xmm6, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm19, [r8]                         ; the first bytes
-    vmovd       xmm21, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rdx + 20]            ; in their places
-    vporq       xmm21, xmm19, xmm21                 ; zero-padded
+    vmovd       xmm5, [r8]                          ; the first bytes
+    vmovd       xmm6, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       ebp, byte [r8]                      ; byte 0
-    vmovq       xmm19, rbp
+    vmovq       xmm5, rbp
     mov         ebp, 0x00                           ; no byte stays
     mov         rbp, rcx
     shr         rbp, 0x01
     movzx       ebp, byte [r8 + rbp]                ; byte n >> 1
-    vmovq       xmm21, rbp
+    vmovq       xmm6, rbp
     mov         ebp, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x01
-    vporq       xmm19, xmm19, xmm21
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm21, r8
+    vmovq       xmm6, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x02
-    vporq       xmm19, xmm19, xmm21
-    vpandq      xmm21, xmm19, [rdx + 112]           ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm5, xmm5, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm21, [r8]                         ; whole blocks
+    vmovdqu64   zmm5, [r8]                          ; whole blocks
 .rest_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
@@ -5436,382 +5468,384 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     cmp         rbx, 0x41
     jae         .rest_over_1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpxorq      xmm19, xmm19, xmm4                  ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpshufb     zmm4, zmm21, zmm1                   ; C
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm23                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm4, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpxorq      xmm6, xmm6, xmm4                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpshufb     zmm4, zmm5, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpxorq      zmm4, zmm4, zmm9                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm4, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm0, zmm15                   ; AES: round 11
-    vpxorq      xmm0, xmm5, xmm3                    ; lengths: HI += it
-    vaesenc     zmm3, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpclmulqdq  zmm5, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
-    vpxorq      zmm6, zmm18, zmm21                  ; AES: k_Nr + text
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vpxorq      xmm3, xmm7, xmm3                    ; lengths: HI += it
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vpxorq      zmm5, zmm30, zmm5                   ; AES: k_Nr + text
     vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm8, zmm3, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C1: HI += it
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm0, zmm0, zmm22                   ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm0, zmm0, zmm8                    ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      zmm24, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      xmm19, xmm20, xmm22                 ; lengths: LO += it
+    vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm10, zmm6, zmm4                   ; AES: + k_0
+    vpxorq      xmm6, xmm7, xmm8                    ; lengths: LO += it
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm24, zmm5                   ; AES: round 1
-    vpshufb     zmm20, zmm21, zmm1                  ; C
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm20, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm20, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm10, zmm16                  ; AES: round 1
+    vpshufb     zmm7, zmm5, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x00        ; C2: A0·K0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpternlogq  zmm6, zmm8, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpxorq      xmm0, xmm5, xmm3                    ; lengths: HI += it
-    vaesenc     zmm3, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm20, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm20, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpternlogq  zmm0, zmm5, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpxorq      zmm5, zmm5, zmm23                   ; A = X + C
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm6, zmm5, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm5, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vpxorq      zmm6, zmm18, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm5, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x10        ; C2: A0·K1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vpxorq      zmm7, zmm7, zmm9                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm7, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C1: LO += it
+    vpxorq      zmm8, zmm30, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm7, [r8 + 384], 0x10        ; C1: A0·K1
     vmovdqu64   [r11], zmm4                         ; AES: written
-    vpclmulqdq  zmm4, zmm5, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm3, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm6, zmm4, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm4, zmm7, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm30, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm19, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm22, zmm0, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      xmm19, xmm19, xmm24                 ; lengths: LO += it
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      xmm6, xmm6, xmm10                   ; lengths: LO += it
+    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpshufb     zmm4, zmm24, zmm1                   ; C
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm4, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm20, zmm4, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm19, zmm24, zmm20, 0x96           ; C2: LO += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm20, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpshufb     zmm4, zmm10, zmm1                   ; C
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm4, [r8 + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm4, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm0, zmm8                    ; AES: round 4
-    vpxorq      xmm0, xmm20, xmm3                   ; lengths: HI += it
-    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpxorq      xmm3, xmm10, xmm3                   ; lengths: HI += it
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm4, [r8 + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpshufb     zmm5, zmm21, zmm1                   ; C
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x00        ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm5, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  zmm0, zmm7, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm6, zmm15                   ; AES: round 11
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpxorq      zmm6, zmm6, zmm23                   ; A = X + C
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm6, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      zmm8, zmm18, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm6, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm19, zmm7, zmm9, 0x96             ; C1: LO += it
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm6, [r8 + 384], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm6, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C1: HI += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vpternlogq  zmm3, zmm10, zmm4, 0x96             ; C2: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm7, zmm22                   ; AES: round 7
+    vpshufb     zmm7, zmm5, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [r8 + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm7, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [r8 + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vpternlogq  zmm3, zmm10, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     zmm7, zmm8, zmm26                   ; AES: round 11
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vpxorq      zmm8, zmm8, zmm9                    ; A = X + C
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm8, [r8], 0x01             ; C1: A1·B0
+    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm9, zmm11, 0x96             ; C1: LO += it
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vpclmulqdq  zmm4, zmm8, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm30, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm9, zmm4, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm24, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm19, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm22, zmm0, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpxorq      xmm19, xmm19, xmm25                 ; lengths: LO += it
-    vpaddd      zmm0, zmm0, zmm20                   ; AES: 12 blocks ahead
+    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpxorq      xmm6, xmm6, xmm11                   ; lengths: LO += it
+    vpaddd      zmm0, zmm0, zmm7                    ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpshufb     zmm20, zmm20, zmm1                  ; C
-    vpxorq      zmm25, zmm26, zmm4                  ; AES: + k_0
+    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpxorq      zmm11, zmm12, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm20, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm20, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  zmm19, zmm4, zmm26, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm24, zmm6                   ; AES: round 2
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 2
-    vaesenc     zmm6, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm7                    ; AES: round 3
-    vpxorq      xmm0, xmm22, xmm0                   ; lengths: HI += it
-    vaesenc     zmm5, zmm24, zmm7                   ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm20, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm20, zmm20, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpternlogq  zmm0, zmm7, zmm20, 0x96             ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vmovdqu64   zmm7, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x00        ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpternlogq  zmm0, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpshufb     zmm7, zmm21, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm7, [r8 + 576], 0x00        ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm7, [r8 + 192], 0x01        ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C4: LO += it
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm7, [r8 + 576], 0x10        ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm7, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpternlogq  zmm0, zmm8, zmm7, 0x96              ; C4: HI += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vpxorq      zmm7, zmm7, zmm23                   ; A = X + C
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vpxorq      zmm8, zmm18, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm7, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm8, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm19, zmm9, zmm3, 0x96             ; C1: LO += it
-    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm7, [r8 + 384], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm4, zmm7, [r8 + 448], 0x00        ; C2: A0·K0
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpternlogq  zmm6, zmm4, zmm12, 0x96             ; C2: LO += it
+    vaesenc     zmm4, zmm10, zmm17                  ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vpxorq      xmm3, xmm10, xmm3                   ; lengths: HI += it
+    vaesenc     zmm10, zmm11, zmm18                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm7, [r8 + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpternlogq  zmm3, zmm11, zmm7, 0x96             ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm8, zmm20                   ; AES: round 5
+    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm8, [r8 + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm8, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [r8 + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpshufb     zmm8, zmm5, zmm1                    ; C
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vpclmulqdq  zmm11, zmm8, [r8 + 576], 0x00       ; C4: A0·K0
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 10
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm8, [r8 + 576], 0x10       ; C4: A0·K1
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
+    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
+    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 12
+    vaesenc     zmm8, zmm10, zmm28                  ; AES: round 12
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vpxorq      zmm9, zmm10, zmm9                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm9, [r8 + 384], 0x00       ; C1: A0·K0
+    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm9, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm30, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm11, zmm4, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm4, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
+    vpclmulqdq  zmm4, zmm9, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm30, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [r11 + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm8, 0x02
-    vmovdqu64   [rdx], ymm8                         ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vextracti64x2 xmm0, zmm5, 0x02
+    vmovdqu64   [rdx], ymm5                         ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm5, 0x03
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm8                         ; written
-    vextracti64x2 xmm3, zmm8, 0x01
+    vmovdqu64   [rdx], ymm5                         ; written
+    vextracti64x2 xmm0, zmm5, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm5, 0x02
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm8                         ; written
+    vmovdqu64   [rdx], xmm5                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm8, 0x01
-    vpxorq      xmm3, xmm3, xmm8                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm8, [rsi + rcx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm0, zmm5, 0x01
+    vpxorq      xmm0, xmm0, xmm5                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm5, [rsi + rcx + 160]       ; in front
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm8                         ; written
+    vmovdqu64   [rdx], xmm5                         ; written
     jmp         .rest_out_done
 .rest_out_under_16:
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm8, [rsi + rcx + 8]         ; the last bytes
-    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rdx], xmm5, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm5, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx], xmm8                         ; the first bytes
-    vpshufb     xmm3, xmm8, [rsi + rcx + 12]        ; the last bytes
-    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
+    vmovd       [rdx], xmm5                         ; the first bytes
+    vpshufb     xmm0, xmm5, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [rdx], xmm5, 0x00              ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm8, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm8, [rsi + rcx + 15]        ; the last bytes
-    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm5, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm5, [rsi + rcx + 15]        ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm8                         ; written
+    vmovdqu64   [rdx], zmm5                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm2, zmm19, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm19, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm0, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
@@ -8604,33 +8638,32 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .one_text:
     mov         r9, rbx
     vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm4, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm5, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm6, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm7, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm8, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm9, [rdi + 864]               ; k_6
-    vbroadcasti64x2 zmm10, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm11, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm12, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm13, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm14, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm15, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm16, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm17, [rdi + 992]              ; k_14
-    vpshufb     zmm18, zmm1, zmm0                   ; counter block
+    vbroadcasti64x2 zmm13, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm15, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm17, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm18, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm19, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm21, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm22, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm23, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm25, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm26, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm27, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm28, [rdi + 992]              ; k_14
+    vpshufb     zmm4, zmm1, zmm0                    ; counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         r9, 257
     jae         .one_groups
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm19, rbx
+    vmovq       xmm5, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm20, rbp
-    vpunpcklqdq xmm19, xmm19, xmm20                 ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm6, rbp
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         r9, 0x41
     jae         .one_alone_more
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jae         .one_alone_from_17
     cmp         r9, 0x01
@@ -8639,507 +8672,521 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm1, zmm18, zmm3                   ; AES: + k_0
-    vpclmulqdq  xmm18, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm1, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm3, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 2
     vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  xmm18, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vmovdqu64   xmm6, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 3
+    vmovdqu64   xmm6, [rdi + 832]                   ; AES: k_4
+    vpternlogq  xmm7, xmm3, xmm4, 0x96              ; S: LO += it
+    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 4
+    vmovdqu64   xmm3, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vmovdqu64   xmm3, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 6
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm4, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 7
+    vmovdqu64   xmm4, [rdi + 896]                   ; AES: k_8
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 8
+    vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 9
+    vmovdqu64   xmm3, [rdi + 928]                   ; AES: k_10
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 10
     vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpxorq      xmm4, xmm18, xmm3                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm1, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm1, xmm5, xmm1                    ; S: HI += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vmovdqu64   xmm4, [rdi + 944]                   ; AES: k_11
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 11
+    vmovdqu64   xmm4, [rdi + 960]                   ; AES: k_12
+    vpxorq      xmm5, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 12
+    vmovdqu64   xmm3, [rdi + 976]                   ; AES: k_13
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 13
+    vaesenclast xmm1, xmm1, xmm28                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
     jmp         .one_alone_reduce
 .one_alone_from_1:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jae         .one_alone_from_16
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
     cmp         r9, 0x08
-    jae         short .one_alone_in_1_longest
+    jae         .one_alone_in_1_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm20, [r10]                        ; the first bytes
-    vmovd       xmm21, [r10 + r9 - 4]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rax + 20]            ; in their places
-    vporq       xmm20, xmm20, xmm21                 ; zero-padded
+    vmovd       xmm6, [r10]                         ; the first bytes
+    vmovd       xmm7, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rax + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm20, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm21, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x01
-    vporq       xmm20, xmm20, xmm21
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm21, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x02
-    vporq       xmm20, xmm20, xmm21
-    vpandq      xmm20, xmm20, [rax + 112]           ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rax + 112]             ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm20, [r10]                        ; the first bytes
-    vmovq       xmm21, [r10 + r9 - 8]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rax + 24]            ; in their places
-    vporq       xmm20, xmm20, xmm21                 ; zero-padded
+    vmovq       xmm6, [r10]                         ; the first bytes
+    vmovq       xmm7, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rax + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .one_alone_in_1_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [r11], xmm7                         ; the first bytes
-    vpshufb     xmm2, xmm7, [rax + r9 + 12]         ; the last bytes
-    vmovd       [r11 + r9 - 4], xmm2                ; the last bytes
+    vmovd       [r11], xmm8                         ; the first bytes
+    vpshufb     xmm1, xmm8, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r11 + r9 - 4], xmm1                ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_under_4:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [r11], xmm7, 0x00              ; the first bytes
+    vpextrb     byte [r11], xmm8, 0x00              ; the first bytes
     mov         rcx, r9
     shr         rcx, 0x01
-    vpshufb     xmm2, xmm7, [rax + rcx + 16]
-    vpextrb     byte [r11 + rcx], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm7, [rax + r9 + 15]         ; the last bytes
-    vpextrb     byte [r11 + r9 - 1], xmm2, 0x00     ; the last bytes
+    vpshufb     xmm1, xmm8, [rax + rcx + 16]
+    vpextrb     byte [r11 + rcx], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm1, xmm8, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r11 + r9 - 1], xmm1, 0x00     ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_longest:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [r11], xmm7, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm7, [rax + r9 + 8]          ; the last bytes
-    vpextrq     [r11 + r9 - 8], xmm2, 0x00          ; the last bytes
+    vpextrq     [r11], xmm8, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm8, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r11 + r9 - 8], xmm1, 0x00          ; the last bytes
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm20, [r10]                        ; whole blocks
+    vmovdqu64   xmm6, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rcx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rcx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm7                         ; written
+    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rcx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm8                         ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .one_alone_from_49
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm20, [r10]                        ; whole blocks
-    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rax + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; with them
+    vmovdqu64   xmm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm7                         ; written
+    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm8                         ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm7, 0x01
-    vpxorq      xmm2, xmm2, xmm7                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; at the end
-    vpshufb     xmm3, xmm7, [rax + r9 + 160]        ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
+    vextracti64x2 xmm1, zmm8, 0x01
+    vpxorq      xmm1, xmm1, xmm8                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r9 - 16]         ; at the end
+    vpshufb     xmm3, xmm8, [rax + r9 + 160]        ; in front
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
     jmp         .one_alone_reduce
 .one_alone_from_33:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm20, [r10]                        ; whole blocks
-    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rax + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; with them
+    vmovdqu64   ymm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm7                         ; written
-    vextracti64x2 xmm2, zmm7, 0x01
+    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm8                         ; written
+    vextracti64x2 xmm1, zmm8, 0x01
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm8, 0x02
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
+    vpshufb     xmm1, xmm1, [rax + r9 + 144]        ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
     jmp         .one_alone_reduce
 .one_alone_from_49:
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm20, [r10]                        ; whole blocks
-    vinserti64x2 zmm20, zmm20, [r10 + 32], 0x02     ; and the third
-    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rax + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; with them
+    vmovdqu64   ymm6, [r10]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    vextracti64x2 xmm2, zmm7, 0x02
-    vmovdqu64   [r11], ymm7                         ; written
-    vmovdqu64   [r11 + 32], xmm2                    ; written
+    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vextracti64x2 xmm1, zmm8, 0x02
+    vmovdqu64   [r11], ymm8                         ; written
+    vmovdqu64   [r11 + 32], xmm1                    ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm8, 0x03
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
+    vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm20, [r10]                        ; whole blocks
+    vmovdqu64   zmm6, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rcx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rcx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm3                         ; written
+    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpshufb     zmm3, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm1                         ; written
     jmp         .one_alone_reduce
 .one_alone_more:
     mov         rax, r9
@@ -9153,425 +9200,427 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     lea         rsi, [r10 + rdx]                    ; the last register
     cmp         rax, 0x40
     jae         .one_alone_in_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm20, [rsi]                        ; whole blocks
-    vinserti64x2 zmm20, zmm20, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; with them
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm20, [rsi]                        ; whole blocks
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; with them
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm20, [rsi]                        ; whole blocks
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; with them
+    vmovdqu64   xmm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rcx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 32]              ; those of the last block, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm20, [rsi]                        ; whole blocks
+    vmovdqu64   zmm6, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
     lea         r8, [rdi + 304]
     sub         r8, rsi                             ; H^(m+1)
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_alone_over_3
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm21, xmm2, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  xmm22, xmm18, xmm21, 0x96           ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm4, zmm7, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x00        ; S: A0·K0
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm2, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
     vpclmulqdq  xmm5, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm6, zmm4, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
     vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vpxorq      zmm3, zmm17, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm5, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm10, zmm1, zmm5                   ; AES: last round: the other text
-    vpxorq      xmm1, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpxorq      zmm4, zmm28, zmm6                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
+    vaesenclast zmm10, zmm1, zmm4                   ; AES: last round: the other text
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
-    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
-    vaesenc     zmm18, zmm21, zmm5                  ; AES: round 2
-    vpclmulqdq  xmm21, xmm2, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
-    vaesenc     zmm18, zmm22, zmm6                  ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpternlogq  xmm23, xmm3, xmm21, 0x96            ; S: LO += it
-    vaesenc     zmm3, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm18, zmm7                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm18, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm6, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpternlogq  xmm18, xmm6, xmm7, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
-    vpclmulqdq  xmm6, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm7, zmm4, zmm16                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm23, xmm6                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
-    vaesenc     zmm6, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm1, zmm7, zmm17                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm17, [r10]                  ; AES: k_Nr + text
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm9, xmm2, [r8 + 368], 0x00        ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm10, xmm4, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm7, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm5, zmm26                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm10, xmm7                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vaesenc     zmm7, zmm8, zmm27                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenclast zmm3, zmm3, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm1, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm7, zmm17, zmm20                  ; AES: k_Nr + text
-    vpxorq      xmm1, xmm18, xmm2                   ; S: HI += it
-    vaesenclast zmm10, zmm6, zmm7                   ; AES: last round: the other text
-    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpxorq      zmm4, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vpxorq      xmm2, xmm9, xmm2                    ; S: HI += it
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
-    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm24, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
-    vaesenc     zmm18, zmm21, zmm5                  ; AES: round 2
-    vpclmulqdq  xmm21, xmm2, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
-    vaesenc     zmm18, zmm22, zmm6                  ; AES: round 3
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  xmm24, xmm3, xmm21, 0x96            ; S: LO += it
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm18, zmm7                   ; AES: round 4
-    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm18, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm7, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  xmm18, xmm7, xmm8, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 11
-    vpclmulqdq  xmm7, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm8, zmm4, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm24, xmm7                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 13
-    vaesenc     zmm7, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm1, zmm3, zmm17                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm17, [r10]                  ; AES: k_Nr + text
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm2, [r8 + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm11, xmm4, xmm10, 0x96            ; S: LO += it
+    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm2, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 10
+    vaesenc     zmm7, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm8, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vaesenc     zmm9, zmm5, zmm26                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm11, xmm8                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vaesenc     zmm8, zmm9, zmm27                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenclast zmm3, zmm8, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm1, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm1, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
-    vpxorq      xmm1, xmm18, xmm2                   ; S: HI += it
-    vpxorq      zmm2, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm10, zmm7, zmm2                   ; AES: last round: the other text
-    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpxorq      zmm4, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vpxorq      zmm8, zmm28, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpxorq      xmm2, xmm10, xmm2                   ; S: HI += it
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r11 + rdx]                    ; the last register
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_alone_out_longest
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm2, zmm10, 0x02
+    vextracti64x2 xmm1, zmm10, 0x02
     vmovdqu64   [rcx], ymm10                        ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
     vmovdqu64   [rcx], ymm10                        ; written
-    vextracti64x2 xmm2, zmm10, 0x01
+    vextracti64x2 xmm1, zmm10, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_33:
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
     vmovdqu64   [rcx], xmm10                        ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm10, 0x01
-    vpxorq      xmm2, xmm2, xmm10                   ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vextracti64x2 xmm1, zmm10, 0x01
+    vpxorq      xmm1, xmm1, xmm10                   ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
     vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
-    vmovdqu64   xmm2, [rcx - 16]                    ; the block before
+    vmovdqu64   xmm1, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm3, xmm10, xmm2                   ; what the end differs by
+    vpxorq      xmm3, xmm10, xmm1                   ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 176]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 176]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
     vmovdqu64   [rcx], zmm10                        ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm2, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -9581,109 +9630,109 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vpshufb     zmm22, zmm1, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm2, [rdi + 688], 0x00      ; A0·K0
-    vpaddd      zmm26, zmm1, zmm19                  ; AES: 12 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm27, xmm2, [rdi + 304], 0x01      ; A1·B0
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
-    vpxorq      xmm25, xmm25, xmm27                 ; LO += it
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 4
-    vpclmulqdq  xmm28, xmm2, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 6
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vpshufb     zmm8, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm1, zmm5                   ; AES: 12 blocks ahead
+    vpclmulqdq  xmm12, xmm2, [rdi + 688], 0x00      ; A0·K0
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm14, xmm2, [rdi + 304], 0x01      ; A1·B0
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpxorq      xmm12, xmm12, xmm14                 ; LO += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm24, xmm2, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 8
-    vpshufd     xmm27, xmm25, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 9
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 10
-    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 10
-    vpternlogq  xmm28, xmm2, xmm27, 0x96            ; + HI
-    vaesenc     zmm2, zmm18, zmm14                  ; AES: round 11
-    vaesenc     zmm18, zmm22, zmm14                 ; AES: round 11
-    vaesenc     zmm22, zmm23, zmm14                 ; AES: round 11
-    vaesenc     zmm23, zmm24, zmm14                 ; AES: round 11
-    vaesenc     zmm24, zmm26, zmm14                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
-    vpclmulqdq  xmm25, xmm25, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm17                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm17, [r10]                  ; AES: k_Nr + text
-    vpxorq      xmm25, xmm25, xmm28                 ; RES = fold(LO) + HI
-    vaesenclast zmm18, zmm18, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [r11], zmm18                        ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm22, zmm22, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm22                   ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm23, zmm23, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm23                  ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 8
+    vpshufd     xmm14, xmm12, 0x4e                  ; (LO1, LO0)
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
+    vpternlogq  xmm24, xmm2, xmm14, 0x96            ; + HI
+    vaesenc     zmm2, zmm11, zmm23                  ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm11, xmm12, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vpxorq      xmm11, xmm11, xmm24                 ; RES = fold(LO) + HI
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpxorq      zmm4, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
+    vpxorq      zmm4, zmm28, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm4                  ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
+    vpxorq      zmm4, zmm28, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
     add         r10, 256                            ; next group
     add         r11, 256
@@ -9693,118 +9742,118 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jb          .one_rest
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .one_group:
-    vpshufb     zmm24, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^2: C
-    vpaddd      zmm26, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpshufb     zmm4, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
+    vpaddd      zmm12, zmm1, zmm7                   ; AES: 4 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm27, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm31, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm28, zmm1, zmm19                  ; AES: 12 blocks ahead
-    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
-    vpclmulqdq  zmm29, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vpaddd      zmm14, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm24, zmm1, zmm5                   ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
+    vpclmulqdq  zmm29, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm30, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm28, zmm28, zmm3                  ; AES: + k_0
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm28, zmm28, zmm4                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
+    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm30, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm12, zmm12, zmm13                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 2
     vpclmulqdq  zmm29, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 2
-    vaesenc     zmm28, zmm28, zmm5                  ; AES: round 2
-    vpternlogq  zmm30, zmm23, zmm29, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 3
-    vaesenc     zmm24, zmm26, zmm6                  ; AES: round 3
-    vpshufb     zmm22, zmm22, zmm0                  ; C2·H^3: C
-    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 3
-    vaesenc     zmm27, zmm28, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm29, zmm22, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
-    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 2
+    vpternlogq  zmm30, zmm10, zmm29, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm12, zmm16                 ; AES: round 3
+    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
+    vaesenc     zmm12, zmm14, zmm16                 ; AES: round 3
+    vaesenc     zmm14, zmm24, zmm16                 ; AES: round 3
+    vpclmulqdq  zmm24, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
+    vpclmulqdq  zmm29, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpternlogq  zmm31, zmm24, zmm29, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 5
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm28, zmm22, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 6
-    vpternlogq  zmm30, zmm2, zmm28, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm27, zmm9                   ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
-    vpshufb     zmm18, zmm18, zmm0                  ; C1·H^4: C
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 7
-    vpxorq      zmm18, zmm18, zmm25                 ; C1·H^4: A = X + C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm25, zmm22, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm27, zmm18, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 9
-    vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm25, zmm26, zmm12                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm22, zmm22, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm18, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 11
-    vpternlogq  zmm30, zmm22, zmm26, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm22, zmm24, zmm14                 ; AES: round 11
-    vaesenc     zmm24, zmm25, zmm14                 ; AES: round 11
-    vpclmulqdq  zmm25, zmm18, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
-    vpxorq      zmm25, zmm31, zmm25                 ; C1·H^4: LO += it
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 12
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 12
-    vpclmulqdq  zmm18, zmm18, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
-    vpshufd     zmm26, zmm25, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vpternlogq  zmm30, zmm18, zmm26, 0x96           ; reduce: + HI
-    vpxorq      zmm18, zmm17, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm23, zmm25, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11], zmm18                        ; AES: written
-    vpxorq      zmm25, zmm17, [r10 + 64]            ; AES: k_Nr + text
-    vpxorq      zmm26, zmm23, zmm30                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm22, zmm22, zmm25                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm22                   ; AES: written
-    vextracti64x4 ymm25, zmm26, 0x01                ; reduce: upper lanes
-    vpxorq      zmm23, zmm17, [r10 + 128]           ; AES: k_Nr + text
-    vaesenclast zmm23, zmm24, zmm23                 ; AES: last round: the other text
-    vpxorq      ymm24, ymm26, ymm25                 ; reduce: add up the lanes
-    vmovdqu64   [r11 + 128], zmm23                  ; AES: written
-    vpxorq      zmm25, zmm17, [r10 + 192]           ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm25                   ; AES: last round: the other text
-    vextracti64x2 xmm25, ymm24, 0x01                ; reduce: upper lanes
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm24, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 6
+    vpternlogq  zmm30, zmm2, zmm24, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm14, zmm19                  ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpshufb     zmm8, zmm8, zmm0                    ; C1·H^4: C
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 7
+    vpxorq      zmm8, zmm8, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm14, zmm8, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
+    vpternlogq  zmm31, zmm11, zmm14, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm11, zmm12, zmm22                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
+    vpclmulqdq  zmm12, zmm8, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm9, zmm10, zmm25                  ; AES: round 11
+    vaesenc     zmm10, zmm11, zmm25                 ; AES: round 11
+    vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vpxorq      zmm11, zmm31, zmm11                 ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vpshufd     zmm12, zmm11, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
+    vpternlogq  zmm30, zmm8, zmm12, 0x96            ; reduce: + HI
+    vpxorq      zmm8, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm4, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpxorq      zmm11, zmm28, [r10 + 64]            ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm30                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
+    vextracti64x4 ymm11, zmm4, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm12, zmm28, [r10 + 128]           ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm12                 ; AES: last round: the other text
+    vpxorq      ymm4, ymm4, ymm11                   ; reduce: add up the lanes
+    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
+    vpxorq      zmm11, zmm28, [r10 + 192]           ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm11                   ; AES: last round: the other text
+    vextracti64x2 xmm11, ymm4, 0x01                 ; reduce: upper lanes
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
-    vpxorq      xmm25, xmm24, xmm25                 ; reduce: add up the lanes
+    vpxorq      xmm11, xmm4, xmm11                  ; reduce: add up the lanes
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
@@ -9813,10 +9862,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .one_after_group:
 .one_rest:
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm20, rbx
+    vmovq       xmm4, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm24, rbp
-    vpunpcklqdq xmm20, xmm20, xmm24                 ; bits of both lengths, bytes reversed
+    vmovq       xmm6, rbp
+    vpunpcklqdq xmm4, xmm4, xmm6                    ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -9830,71 +9879,72 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm24, [rsi]                        ; whole blocks
-    vinserti64x2 zmm24, zmm24, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm26, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm24, zmm24, xmm26, 0x03          ; with them
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm12, 0x03            ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm24, [rsi]                        ; whole blocks
-    vmovdqu64   xmm26, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm24, zmm24, xmm26, 0x02          ; with them
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm12, 0x02            ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm24, [rsi]                        ; whole blocks
-    vmovdqu64   xmm26, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm24, ymm24, xmm26, 0x01          ; with them
+    vmovdqu64   xmm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm12, 0x01            ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm24, [rsi]                        ; whole blocks
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm6, [rsi]                         ; whole blocks
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm24, [rsi]                        ; the first bytes
-    vmovq       xmm26, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm26, xmm26, [rcx + 24]            ; in their places
-    vporq       xmm24, xmm24, xmm26                 ; zero-padded
+    vmovq       xmm6, [rsi]                         ; the first bytes
+    vmovq       xmm12, [rsi + rax - 8]              ; the last bytes
+    vpshufb     xmm12, xmm12, [rcx + 24]            ; in their places
+    vporq       xmm6, xmm6, xmm12                   ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm24, [rsi]                        ; the first bytes
-    vmovd       xmm26, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm26, xmm26, [rcx + 20]            ; in their places
-    vporq       xmm24, xmm24, xmm26                 ; zero-padded
+    vmovd       xmm6, [rsi]                         ; the first bytes
+    vmovd       xmm12, [rsi + rax - 4]              ; the last bytes
+    vpshufb     xmm12, xmm12, [rcx + 20]            ; in their places
+    vporq       xmm6, xmm6, xmm12                   ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r8d, byte [rsi]                     ; byte 0
-    vmovq       xmm24, r8
+    vmovq       xmm6, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, rax
     shr         r8, 0x01
     movzx       r8d, byte [rsi + r8]                ; byte n >> 1
-    vmovq       xmm26, r8
+    vmovq       xmm12, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm26, xmm26, 0x01
-    vporq       xmm24, xmm24, xmm26
+    vpslldq     xmm12, xmm12, 0x01
+    vporq       xmm6, xmm6, xmm12
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm26, rsi
+    vmovq       xmm12, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm26, xmm26, 0x02
-    vporq       xmm24, xmm24, xmm26
-    vpandq      xmm24, xmm24, [rcx + 112]           ; zero-padded
+    vpslldq     xmm12, xmm12, 0x02
+    vporq       xmm6, xmm6, xmm12
+    vpandq      xmm6, xmm6, [rcx + 112]             ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm24, [rsi]                        ; whole blocks
+    vmovdqu64   zmm6, [rsi]                         ; whole blocks
 .one_rest_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -9902,529 +9952,526 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     sub         r8, rsi                             ; H^(m+1)
     cmp         r9, 0x81
     jae         .one_rest_over_2
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vpshufb     zmm19, zmm23, zmm0                  ; C3·H^2: C
+    vpshufb     zmm5, zmm10, zmm0                   ; C3·H^2: C
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm23, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm10, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm19, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpclmulqdq  zmm21, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpternlogq  zmm23, zmm3, zmm21, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm21, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpclmulqdq  zmm3, zmm19, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm21, zmm3, zmm4, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpshufb     zmm3, zmm22, zmm0                   ; C2·H^3: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C2·H^3: LO += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm5, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpshufb     zmm3, zmm9, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm5, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm4, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm21, zmm2, zmm4, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^4: C
-    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm12, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vpshufb     zmm2, zmm8, zmm0                    ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpternlogq  zmm21, zmm3, zmm4, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
     vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpxorq      zmm3, zmm23, zmm3                   ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vpxorq      zmm3, zmm10, zmm3                   ; C1·H^4: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpshufd     zmm4, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm21, zmm2, zmm4, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm2, xmm20, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
-    vaesenc     zmm2, zmm1, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm1, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vpxorq      zmm6, zmm17, zmm24                  ; AES: k_Nr + text
-    vpxorq      xmm1, xmm1, xmm5                    ; lengths: HI += it
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm12, zmm2, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm4                    ; lengths: HI += it
     vpclmulqdq  zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm10, zmm2, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm3, zmm21                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm2, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vpxorq      zmm1, zmm3, zmm12                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm11, xmm1, xmm3                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm19, zmm23, zmm0                  ; C3·H^2: C
-    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm5, zmm10, zmm0                   ; C3·H^2: C
+    vpshufb     zmm10, zmm1, zmm0                   ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm1, zmm1, zmm21                   ; AES: 4 blocks ahead
-    vpclmulqdq  zmm27, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm1, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpclmulqdq  zmm14, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm21, zmm19, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm12, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpternlogq  zmm27, zmm21, zmm26, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm3, zmm23, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm19, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm19, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vpternlogq  zmm21, zmm4, zmm19, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpshufb     zmm4, zmm22, zmm0                   ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpternlogq  zmm14, zmm7, zmm12, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm3, zmm10, zmm13                  ; AES: round 1
+    vpclmulqdq  zmm10, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm7, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpshufb     zmm5, zmm9, zmm0                    ; C2·H^3: C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm5, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
+    vpternlogq  zmm14, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpternlogq  zmm21, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^4: C
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm4, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm5, zmm27, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpternlogq  zmm10, zmm2, zmm7, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm2, zmm8, zmm0                    ; C1·H^4: C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm7, zmm14, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpshufd     zmm4, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vpternlogq  zmm21, zmm2, zmm4, 0x96             ; reduce: + HI
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpclmulqdq  xmm2, xmm20, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
-    vaesenc     zmm2, zmm3, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm6, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm7, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm3, xmm6                    ; lengths: HI += it
-    vpxorq      zmm3, zmm17, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm5, zmm21                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vextracti64x4 ymm5, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm6, zmm17, zmm24                  ; AES: k_Nr + text
-    vpxorq      ymm3, ymm3, ymm5                    ; reduce: add up the lanes
-    vaesenclast zmm10, zmm7, zmm6                   ; AES: last round: the other text
-    vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm3, xmm5                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vpshufd     zmm5, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vpternlogq  zmm10, zmm2, zmm5, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vpxorq      xmm2, xmm2, xmm4                    ; lengths: HI += it
+    vpxorq      zmm4, zmm28, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm7, zmm10                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vextracti64x4 ymm7, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vpxorq      ymm4, ymm4, ymm7                    ; reduce: add up the lanes
+    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vextracti64x2 xmm1, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm11, xmm4, xmm1                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_2:
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^2: C
-    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
+    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm24, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm26, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^3: LO += it
+    vpclmulqdq  zmm12, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpternlogq  zmm24, zmm12, zmm14, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm19, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm26, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpternlogq  zmm26, zmm21, zmm4, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpshufb     zmm4, zmm22, zmm0                   ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  zmm28, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm19, zmm7                   ; AES: round 4
+    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm5, zmm7, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm7, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
+    vpternlogq  zmm12, zmm7, zmm10, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpshufb     zmm7, zmm9, zmm0                    ; C2·H^3: C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
+    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^4: C
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm26, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm5, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpxorq      zmm5, zmm28, zmm5                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vpternlogq  zmm12, zmm2, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpshufb     zmm2, zmm8, zmm0                    ; C1·H^4: C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vpternlogq  zmm12, zmm7, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vpxorq      zmm7, zmm24, zmm7                   ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpshufd     zmm6, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; reduce: + HI
-    vaesenc     zmm2, zmm4, zmm14                   ; AES: round 11
-    vpclmulqdq  xmm4, xmm20, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vpxorq      xmm4, xmm4, xmm6                    ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm7, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm8, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm6, xmm7                    ; lengths: HI += it
-    vpxorq      zmm6, zmm17, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vpternlogq  zmm12, zmm2, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm5, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm8, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vaesenc     zmm9, zmm2, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
+    vpxorq      zmm4, zmm28, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm5, zmm5, zmm26                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vextracti64x4 ymm7, zmm5, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
-    vpxorq      ymm5, ymm5, ymm7                    ; reduce: add up the lanes
-    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpxorq      zmm6, zmm17, zmm24                  ; AES: k_Nr + text
-    vextracti64x2 xmm7, ymm5, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm10, zmm8, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm25, xmm5, xmm7                   ; reduce: add up the lanes
-    vpandq      zmm5, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm7, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm4, zmm7, zmm12                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm11, xmm4, xmm8                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm26, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^2: C
-    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpshufb     zmm12, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
+    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm27, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm29, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm19                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm19, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpaddd      zmm14, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm29, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm5                    ; AES: 12 blocks ahead
+    vpclmulqdq  zmm5, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vpternlogq  zmm29, zmm19, zmm28, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
+    vpternlogq  zmm29, zmm5, zmm24, 0x96            ; C2·H^3: LO += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm28, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm3, zmm26, zmm4                   ; AES: round 1
-    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm23, zmm27, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpternlogq  zmm28, zmm21, zmm4, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpshufb     zmm5, zmm22, zmm0                   ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm21, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  zmm29, zmm21, zmm22, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm24, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm3, zmm12, zmm13                  ; AES: round 1
+    vaesenc     zmm5, zmm7, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm7, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm10, zmm14, zmm13                 ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
+    vpternlogq  zmm24, zmm7, zmm12, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm7, zmm10, zmm15                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
+    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpternlogq  zmm28, zmm2, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpshufb     zmm4, zmm18, zmm0                   ; C1·H^4: C
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpxorq      zmm4, zmm4, zmm25                   ; C1·H^4: A = X + C
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm6, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vpternlogq  zmm28, zmm4, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm20, [rdi + 688], 0x00      ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm8, zmm4, zmm15                   ; AES: round 12
-    vpxorq      xmm4, xmm5, xmm7                    ; lengths: LO += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm7, zmm8, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm8, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vaesenc     zmm9, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm5, xmm8                    ; lengths: HI += it
-    vpxorq      zmm5, zmm17, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vpternlogq  zmm24, zmm2, zmm10, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpshufb     zmm7, zmm8, zmm0                    ; C1·H^4: C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vpxorq      zmm7, zmm7, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
+    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vpxorq      zmm8, zmm29, zmm8                   ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vpternlogq  zmm24, zmm7, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm9, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm10, zmm5, zmm26                  ; AES: round 12
+    vpxorq      xmm5, xmm7, xmm9                    ; lengths: LO += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vaesenc     zmm9, zmm10, zmm27                  ; AES: round 13
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm10, zmm2, zmm27                  ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vpxorq      xmm2, xmm7, xmm4                    ; lengths: HI += it
+    vpxorq      zmm4, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm5, zmm5, zmm28                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
-    vextracti64x4 ymm7, zmm5, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
-    vpxorq      zmm8, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vpxorq      ymm5, ymm5, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
-    vextracti64x2 xmm7, ymm5, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm8, zmm17, zmm24                  ; AES: k_Nr + text
-    vpxorq      xmm25, xmm5, xmm7                   ; reduce: add up the lanes
-    vaesenclast zmm10, zmm9, zmm8                   ; AES: last round: the other text
-    vpandq      zmm5, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm8, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm7, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpxorq      zmm4, zmm4, zmm24                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm9, zmm28, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
+    vaesenclast zmm8, zmm10, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm8                   ; AES: written
+    vextracti64x2 xmm9, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vpxorq      xmm11, xmm4, xmm9                   ; reduce: add up the lanes
+    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm3, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r11 + rdx]                    ; the last register
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm2, zmm10, 0x02
+    vextracti64x2 xmm1, zmm10, 0x02
     vmovdqu64   [rcx], ymm10                        ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
     vmovdqu64   [rcx], ymm10                        ; written
-    vextracti64x2 xmm2, zmm10, 0x01
+    vextracti64x2 xmm1, zmm10, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
     vmovdqu64   [rcx], xmm10                        ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm10, 0x01
-    vpxorq      xmm2, xmm2, xmm10                   ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vextracti64x2 xmm1, zmm10, 0x01
+    vpxorq      xmm1, xmm1, xmm10                   ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
     vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
     vmovdqu64   [rcx], xmm10                        ; written
-    jmp         short .one_rest_out_done
+    jmp         .one_rest_out_done
 .one_rest_out_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vpextrq     [rcx], xmm10, 0x00                  ; the first bytes
-    vpshufb     xmm2, xmm10, [rdx + rax + 8]        ; the last bytes
-    vpextrq     [rcx + rax - 8], xmm2, 0x00         ; the last bytes
+    vpshufb     xmm1, xmm10, [rdx + rax + 8]        ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm1, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vmovd       [rcx], xmm10                        ; the first bytes
-    vpshufb     xmm2, xmm10, [rdx + rax + 12]       ; the last bytes
-    vmovd       [rcx + rax - 4], xmm2               ; the last bytes
+    vpshufb     xmm1, xmm10, [rdx + rax + 12]       ; the last bytes
+    vmovd       [rcx + rax - 4], xmm1               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vpextrb     byte [rcx], xmm10, 0x00             ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm2, xmm10, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm10, [rdx + rax + 15]       ; the last bytes
-    vpextrb     byte [rcx + rax - 1], xmm2, 0x00    ; the last bytes
+    vpshufb     xmm1, xmm10, [rdx + rsi + 16]
+    vpextrb     byte [rcx + rsi], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm1, xmm10, [rdx + rax + 15]       ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm1, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
     vmovdqu64   [rcx], zmm10                        ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm2, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -13606,31 +13653,31 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         r9, rbp
     mov         r8, rbx
     vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm4, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm5, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm6, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm7, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm8, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm9, [rdi + 864]               ; k_6
-    vbroadcasti64x2 zmm10, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm11, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm12, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm13, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm14, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm15, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm16, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm17, [rdi + 992]              ; k_14
-    vpshufb     zmm18, zmm1, zmm0                   ; counter block
+    vbroadcasti64x2 zmm16, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm17, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm18, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm19, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm20, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm21, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm22, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm23, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm24, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm25, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm26, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm28, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm29, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm30, [rdi + 992]              ; k_14
+    vpshufb     zmm4, zmm1, zmm0                    ; counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         r9, 257
     jae         .one_groups
     mov         rax, rbp
     shl         rax, 0x03                           ; bits
-    vmovq       xmm19, rax
+    vmovq       xmm5, rax
     shl         r11, 0x03                           ; bits
-    vmovq       xmm20, r11
-    vpunpcklqdq xmm19, xmm19, xmm20                 ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm6, r11
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_alone_more
     cmp         r9, 0x11
@@ -13641,504 +13688,517 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm1, zmm18, zmm3                   ; AES: + k_0
-    vpclmulqdq  xmm18, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm1, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm3, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 2
     vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  xmm18, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vmovdqu64   xmm6, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 3
+    vmovdqu64   xmm6, [rdi + 832]                   ; AES: k_4
+    vpternlogq  xmm7, xmm3, xmm4, 0x96              ; S: LO += it
+    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 4
+    vmovdqu64   xmm3, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vmovdqu64   xmm3, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 6
+    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm4, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 7
+    vmovdqu64   xmm4, [rdi + 896]                   ; AES: k_8
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 8
+    vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 9
+    vmovdqu64   xmm3, [rdi + 928]                   ; AES: k_10
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 10
     vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpxorq      xmm18, xmm18, xmm3                  ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
-    vaesenclast zmm3, zmm1, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm1, xmm5, xmm1                    ; S: HI += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vmovdqu64   xmm4, [rdi + 944]                   ; AES: k_11
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 11
+    vmovdqu64   xmm4, [rdi + 960]                   ; AES: k_12
+    vpxorq      xmm5, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 12
+    vmovdqu64   xmm3, [rdi + 976]                   ; AES: k_13
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 13
+    vaesenclast xmm1, xmm1, xmm30                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
     jmp         .one_alone_reduce
 .one_alone_from_1:
     cmp         r9, 0x10
     jae         .one_alone_from_16
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
-    jae         short .one_alone_in_1_longest
+    jae         .one_alone_in_1_longest
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm20, [r10]                        ; the first bytes
-    vmovd       xmm21, [r10 + r9 - 4]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rax + 20]            ; in their places
-    vporq       xmm20, xmm20, xmm21                 ; zero-padded
+    vmovd       xmm6, [r10]                         ; the first bytes
+    vmovd       xmm7, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rax + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm20, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm21, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x01
-    vporq       xmm20, xmm20, xmm21
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm21, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x02
-    vporq       xmm20, xmm20, xmm21
-    vpandq      xmm20, xmm20, [rax + 112]           ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rax + 112]             ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm20, [r10]                        ; the first bytes
-    vmovq       xmm21, [r10 + r9 - 8]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rax + 24]            ; in their places
-    vporq       xmm20, xmm20, xmm21                 ; zero-padded
+    vmovq       xmm6, [r10]                         ; the first bytes
+    vmovq       xmm7, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rax + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .one_alone_in_1_done:
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
-    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm4, zmm20, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [r8], xmm4                          ; the first bytes
-    vpshufb     xmm2, xmm4, [rax + r9 + 12]         ; the last bytes
-    vmovd       [r8 + r9 - 4], xmm2                 ; the last bytes
+    vmovd       [r8], xmm3                          ; the first bytes
+    vpshufb     xmm1, xmm3, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r8 + r9 - 4], xmm1                 ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_under_4:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [r8], xmm4, 0x00               ; the first bytes
+    vpextrb     byte [r8], xmm3, 0x00               ; the first bytes
     mov         rcx, r9
     shr         rcx, 0x01
-    vpshufb     xmm2, xmm4, [rax + rcx + 16]
-    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; byte n >> 1
-    vpshufb     xmm2, xmm4, [rax + r9 + 15]         ; the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; the last bytes
+    vpshufb     xmm1, xmm3, [rax + rcx + 16]
+    vpextrb     byte [r8 + rcx], xmm1, 0x00         ; byte n >> 1
+    vpshufb     xmm1, xmm3, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm1, 0x00      ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_longest:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [r8], xmm4, 0x00                    ; the first bytes
-    vpshufb     xmm2, xmm4, [rax + r9 + 8]          ; the last bytes
-    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; the last bytes
+    vpextrq     [r8], xmm3, 0x00                    ; the first bytes
+    vpshufb     xmm1, xmm3, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r8 + r9 - 8], xmm1, 0x00           ; the last bytes
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm20, [r10]                        ; whole blocks
+    vmovdqu64   xmm6, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
-    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm4, zmm20, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], xmm4                          ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], xmm1                          ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .one_alone_from_49
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm20, [r10]                        ; whole blocks
-    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rax + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; with them
+    vmovdqu64   xmm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
-    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm4, zmm20, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], xmm4                          ; written
+    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], xmm1                          ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm4, 0x01
-    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; at the end
-    vpshufb     xmm3, xmm4, [rax + r9 + 160]        ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm3, zmm1, 0x01
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 16]         ; at the end
+    vpshufb     xmm1, xmm1, [rax + r9 + 160]        ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
     jmp         .one_alone_reduce
 .one_alone_from_33:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm20, [r10]                        ; whole blocks
-    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rax + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; with them
+    vmovdqu64   ymm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
-    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm4, zmm20, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], ymm4                          ; written
-    vextracti64x2 xmm2, zmm4, 0x01
+    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], ymm1                          ; written
+    vextracti64x2 xmm3, zmm1, 0x01
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm4, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
+    vextracti64x2 xmm1, zmm1, 0x02
+    vpxorq      xmm1, xmm1, xmm3                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r9 - 32]         ; at the end
+    vpshufb     xmm3, xmm3, [rax + r9 + 144]        ; in front
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
     jmp         .one_alone_reduce
 .one_alone_from_49:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm20, [r10]                        ; whole blocks
-    vinserti64x2 zmm20, zmm20, [r10 + 32], 0x02     ; and the third
-    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rax + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; with them
+    vmovdqu64   ymm6, [r10]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
-    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm4, zmm20, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
-    vextracti64x2 xmm2, zmm4, 0x02
-    vmovdqu64   [r8], ymm4                          ; written
-    vmovdqu64   [r8 + 32], xmm2                     ; written
+    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vextracti64x2 xmm1, zmm3, 0x02
+    vmovdqu64   [r8], ymm3                          ; written
+    vmovdqu64   [r8 + 32], xmm1                     ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm4, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm3, 0x03
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
+    vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm20, [r10]                        ; whole blocks
+    vmovdqu64   zmm6, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
-    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm4, zmm20, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], zmm4                          ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], zmm1                          ; written
     jmp         .one_alone_reduce
 .one_alone_more:
     mov         rax, r9
@@ -14152,429 +14212,429 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     lea         rsi, [r10 + rdx]                    ; the last register
     cmp         rax, 0x40
     jae         .one_alone_in_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm20, [rsi]                        ; whole blocks
-    vinserti64x2 zmm20, zmm20, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; with them
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm20, [rsi]                        ; whole blocks
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; with them
+    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm20, [rsi]                        ; whole blocks
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; with them
+    vmovdqu64   xmm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rcx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 32]              ; those of the last block, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm20, [rsi]                        ; whole blocks
+    vmovdqu64   zmm6, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rcx                            ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_alone_over_3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm24, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm23, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vpternlogq  xmm24, xmm22, xmm23, 0x96           ; S: LO += it
-    vaesenc     zmm18, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x11     ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm2, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  xmm21, xmm18, xmm5, 0x96            ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, [rsi + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm3, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     xmm3, xmm4, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
     vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      xmm18, xmm24, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpshufb     zmm5, zmm20, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm5, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [rsi + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm7, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C2: LO += it
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpxorq      xmm1, xmm21, xmm2                   ; S: HI += it
-    vaesenc     zmm2, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm6, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vpternlogq  zmm1, zmm6, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
-    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm5, [rsi], 0x01             ; C1: A1·B0
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm7, [rsi], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm17, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpclmulqdq  zmm2, zmm5, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm3, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm8, zmm30, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm7, [rsi], 0x11             ; C1: A1·B1
+    vmovdqu64   [r8], zmm4                          ; AES: written
+    vpxorq      zmm4, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm3, zmm7, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm25, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm24, xmm2, [rsi + 368], 0x00      ; S: A0·K0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpternlogq  xmm25, xmm23, xmm24, 0x96           ; S: LO += it
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm23, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
-    vaesenc     zmm18, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm19, [rdi + 304], 0x11     ; lengths: A1·B1
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vpternlogq  xmm23, xmm19, xmm4, 0x96            ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
-    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 3
-    vpxorq      xmm18, xmm25, xmm4                  ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vmovdqu64   zmm4, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 4
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm4, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm19, zmm4, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  zmm18, zmm7, zmm19, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm7, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpxorq      xmm5, xmm11, xmm5                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm8, [rsi + 448], 0x00      ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm8, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm7, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpxorq      xmm1, xmm23, xmm2                   ; S: HI += it
-    vaesenc     zmm2, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm6, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm4, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm4, zmm4, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpternlogq  zmm1, zmm6, zmm4, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpshufb     zmm4, zmm20, zmm0                   ; C
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm6, zmm7, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm4, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm4, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 10
-    vpternlogq  zmm18, zmm7, zmm8, 0x96             ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm4, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 11
-    vpclmulqdq  zmm4, zmm4, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vpternlogq  zmm1, zmm7, zmm4, 0x96              ; C3: HI += it
-    vaesenc     zmm4, zmm5, zmm15                   ; AES: round 12
-    vaesenc     zmm5, zmm6, zmm15                   ; AES: round 12
-    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
-    vaesenclast zmm7, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
-    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm7, zmm6, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm8, zmm17, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm18, zmm3, zmm7, 0x96             ; C1: LO += it
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpclmulqdq  zmm2, zmm6, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm2, 0x96              ; C1: HI += it
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpxorq      xmm2, xmm9, xmm2                    ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpshufb     zmm8, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 12
+    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm8, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm8, [rsi], 0x01            ; C1: A1·B0
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm30, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpclmulqdq  zmm3, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm4, zmm30, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm8, [rsi], 0x11             ; C1: A1·B1
+    vmovdqu64   [r8 + 64], zmm4                     ; AES: written
+    vpxorq      zmm4, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm3, zmm7, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm26, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpaddd      zmm24, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm11, xmm2, [rsi + 368], 0x00      ; S: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpternlogq  xmm26, xmm23, xmm25, 0x96           ; S: LO += it
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm25, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
-    vpxorq      zmm23, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm21, xmm2, [rsi + 368], 0x10      ; S: A0·K1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vpternlogq  xmm25, xmm3, xmm21, 0x96            ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm18, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
-    vpxorq      xmm18, xmm26, xmm4                  ; S: LO += it
-    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vmovdqu64   zmm5, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm5, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm5, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpternlogq  zmm18, zmm6, zmm22, 0x96            ; C2: LO += it
-    vaesenc     zmm6, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm1, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm2, zmm19, zmm8                   ; AES: round 5
-    vaesenc     zmm7, zmm21, zmm8                   ; AES: round 5
-    vpxorq      xmm1, xmm25, xmm1                   ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm5, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vmovdqu64   zmm5, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm5, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm5, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpternlogq  zmm18, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm7, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpshufb     zmm7, zmm20, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm7, [rsi + 576], 0x00       ; C4: A0·K0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
-    vpclmulqdq  zmm9, zmm7, [rsi + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 11
-    vpternlogq  zmm18, zmm8, zmm9, 0x96             ; C4: LO += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm7, [rsi + 576], 0x10       ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm7, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vpternlogq  zmm1, zmm8, zmm7, 0x96              ; C4: HI += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
-    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 13
-    vaesenclast zmm8, zmm3, zmm17                   ; AES: E_K(J_0)
-    vpshufb     zmm3, zmm7, zmm0                    ; C
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm7, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vpxorq      zmm8, zmm17, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm18, zmm7, zmm8, 0x96             ; C1: LO += it
-    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpclmulqdq  zmm2, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm7, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm8, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpternlogq  xmm10, xmm4, xmm8, 0x96             ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm5, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 2
+    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vmovdqu64   zmm9, [r10 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm9, [rsi + 448], 0x00      ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm9, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vpxorq      xmm2, xmm10, xmm2                   ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [rsi + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vmovdqu64   zmm9, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
+    vpshufb     zmm9, zmm6, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm9, [rsi + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C4: LO += it
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm9, [rsi + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
+    vmovdqu64   zmm9, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm9, [rsi + 384], 0x00      ; C1: A0·K0
+    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm30, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm9, [rsi], 0x01            ; C1: A1·B0
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C1: LO += it
+    vpxorq      zmm3, zmm30, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
+    vpclmulqdq  zmm3, zmm9, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm4, zmm30, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm9, [rsi], 0x11             ; C1: A1·B1
+    vmovdqu64   [r8 + 128], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm30, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm3, zmm7, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r8 + rdx]                     ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_alone_out_longest
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm2, zmm4, 0x02
+    vextracti64x2 xmm1, zmm4, 0x02
     vmovdqu64   [rcx], ymm4                         ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm4, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
     vmovdqu64   [rcx], ymm4                         ; written
-    vextracti64x2 xmm2, zmm4, 0x01
+    vextracti64x2 xmm1, zmm4, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm4, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_33:
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
     vmovdqu64   [rcx], xmm4                         ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm4, 0x01
-    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vextracti64x2 xmm1, zmm4, 0x01
+    vpxorq      xmm1, xmm1, xmm4                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
     vpshufb     xmm3, xmm4, [rdx + rax + 160]       ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
-    vmovdqu64   xmm2, [rcx - 16]                    ; the block before
+    vmovdqu64   xmm1, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm3, xmm4, xmm2                    ; what the end differs by
+    vpxorq      xmm3, xmm4, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 176]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 176]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
     vmovdqu64   [rcx], zmm4                         ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm2, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm18, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -14584,270 +14644,269 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm24, xmm2, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm25, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm2, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm27, zmm1, zmm22                  ; AES: 8 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpxorq      xmm30, xmm24, xmm26                 ; S: LO += it
-    vpaddd      zmm24, zmm1, zmm19                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vmovdqu64   zmm26, [r10 + 64]                   ; C, bytes as in memory
-    vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm26, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm26, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2: LO += it
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm28, xmm2, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vmovdqu64   zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
+    vpshufb     zmm9, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm2, [rdi + 432], 0x00      ; S: A0·K0
+    vpaddd      zmm11, zmm1, zmm7                   ; AES: 4 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpaddd      zmm12, zmm1, zmm8                   ; AES: 8 blocks ahead
+    vpclmulqdq  xmm13, xmm2, [rdi + 48], 0x01       ; S: A1·B0
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpaddd      zmm14, zmm1, zmm6                   ; AES: 12 blocks ahead
+    vpxorq      xmm27, xmm10, xmm13                 ; S: LO += it
+    vpshufb     zmm10, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm5                    ; AES: the next counters
+    vmovdqu64   zmm13, [r10 + 64]                   ; C, bytes as in memory
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm13, [rdi + 512], 0x00     ; C2: A0·K0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm15, zmm13, [rdi + 128], 0x01     ; C2: A1·B0
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C2: LO += it
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vpclmulqdq  xmm14, xmm2, [rdi + 432], 0x10      ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vpxorq      xmm29, xmm28, xmm2                  ; S: HI += it
-    vaesenc     zmm2, zmm25, zmm5                   ; AES: round 2
-    vaesenc     zmm25, zmm27, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm26, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 3
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C2: HI += it
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vmovdqu64   zmm26, [r10 + 128]                  ; C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 5
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C3: LO += it
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C3: HI += it
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
-    vmovdqu64   zmm26, [r10 + 192]                  ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm26, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C4: LO += it
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm26, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C4: HI += it
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vmovdqu64   zmm26, [r10]                        ; C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 10
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 11
-    vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 11
-    vpclmulqdq  zmm28, zmm26, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1: LO += it
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 12
-    vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm26, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C1: HI += it
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm30, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm18, zmm18, zmm17                 ; AES: E_K(J_0)
-    vpshufd     zmm27, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [rsp], xmm18                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm18, zmm17, [r10]                 ; AES: k_Nr + text
-    vpternlogq  zmm27, zmm29, zmm26, 0x96           ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm18                         ; AES: written
-    vextracti64x4 ymm18, zmm27, 0x01                ; reduce: upper lanes
-    vpxorq      zmm23, zmm17, [r10 + 64]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm23                   ; AES: last round: the other text
-    vpxorq      ymm18, ymm27, ymm18                 ; reduce: add up the lanes
-    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vextracti64x2 xmm23, ymm18, 0x01                ; reduce: upper lanes
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpxorq      xmm23, xmm18, xmm23                 ; reduce: add up the lanes
-    vpxorq      zmm2, zmm17, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
+    vpxorq      xmm15, xmm14, xmm2                  ; S: HI += it
+    vaesenc     zmm2, zmm10, zmm17                  ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm13, [rdi + 512], 0x10     ; C2: A0·K1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
+    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; C2: HI += it
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vmovdqu64   zmm10, [r10 + 128]                  ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x00     ; C3: A0·K0
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 5
+    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C3: LO += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x10     ; C3: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3: A1·B1
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C3: HI += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vmovdqu64   zmm10, [r10 + 192]                  ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x00     ; C4: A0·K0
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
+    vpclmulqdq  zmm14, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C4: LO += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x10     ; C4: A0·K1
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C4: HI += it
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
+    vaesenc     zmm10, zmm11, zmm25                 ; AES: round 10
+    vmovdqu64   zmm11, [r10]                        ; C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpclmulqdq  zmm13, zmm11, [rdi + 448], 0x00     ; C1: A0·K0
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 11
+    vpclmulqdq  zmm14, zmm11, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C1: LO += it
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm13, zmm11, [rdi + 448], 0x10     ; C1: A0·K1
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 12
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm11, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vpternlogq  zmm15, zmm13, zmm11, 0x96           ; C1: HI += it
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 13
+    vpclmulqdq  zmm11, zmm27, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpshufd     zmm13, zmm27, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vpternlogq  zmm13, zmm15, zmm11, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm30, [r10]                  ; AES: k_Nr + text
+    vextracti64x4 ymm11, zmm13, 0x01                ; reduce: upper lanes
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm4                          ; AES: written
+    vpxorq      zmm4, zmm30, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      ymm9, ymm13, ymm11                  ; reduce: add up the lanes
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm4                     ; AES: written
+    vextracti64x2 xmm4, ymm9, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm10, zmm30, [r10 + 128]           ; AES: k_Nr + text
+    vaesenclast zmm10, zmm12, zmm10                 ; AES: last round: the other text
+    vpxorq      xmm9, xmm9, xmm4                    ; reduce: add up the lanes
+    vmovdqu64   [r8 + 128], zmm10                   ; AES: written
+    vpxorq      zmm4, zmm30, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r8 + 192], zmm2                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
     sub         r9, 256
     cmp         r9, 257
     jb          .one_rest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .one_group:
     vpshufb     zmm2, zmm1, zmm0                    ; AES: counter block
-    vmovdqu64   zmm18, [r10 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm24, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^2: C
-    vpaddd      zmm25, zmm1, zmm22                  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vmovdqu64   zmm26, [r10 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpaddd      zmm27, zmm1, zmm19                  ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpshufb     zmm26, zmm26, zmm0                  ; C4·H^1: C
-    vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
-    vpclmulqdq  zmm30, zmm18, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vmovdqu64   zmm4, [r10 + 128]                   ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm10, zmm1, zmm7                   ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^2: C
+    vpaddd      zmm11, zmm1, zmm8                   ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vmovdqu64   zmm12, [r10 + 192]                  ; C4·H^1: C, bytes as in memory
+    vpaddd      zmm13, zmm1, zmm6                   ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^1: C
+    vpaddd      zmm1, zmm1, zmm5                    ; AES: the next counters
+    vpclmulqdq  zmm27, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm28, zmm18, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm26, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 1
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm31, zmm18, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vpternlogq  zmm31, zmm18, zmm28, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm18, zmm24, zmm6                  ; AES: round 3
-    vmovdqu64   zmm24, [r10 + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 3
-    vpshufb     zmm24, zmm24, zmm0                  ; C2·H^3: C
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm29, zmm24, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm28, zmm24, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 6
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vmovdqu64   zmm26, [r10]                        ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm0                  ; C1·H^4: C
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpxorq      zmm23, zmm26, zmm23                 ; C1·H^4: A = X + C
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm24, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm28, zmm23, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 9
-    vpternlogq  zmm30, zmm26, zmm28, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm26, zmm27, zmm12                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm24, zmm24, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 10
-    vpclmulqdq  zmm27, zmm23, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vpternlogq  zmm31, zmm24, zmm27, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
-    vpclmulqdq  zmm24, zmm23, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 11
-    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 11
-    vpxorq      zmm24, zmm30, zmm24                 ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
-    vpclmulqdq  zmm23, zmm23, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 12
-    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 12
-    vpshufd     zmm27, zmm24, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
-    vpternlogq  zmm31, zmm23, zmm27, 0x96           ; reduce: + HI
-    vaesenc     zmm23, zmm25, zmm16                 ; AES: round 13
-    vaesenc     zmm25, zmm26, zmm16                 ; AES: round 13
-    vpclmulqdq  zmm24, zmm24, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm26, zmm17, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm26                   ; AES: last round: the other text
-    vpxorq      zmm24, zmm24, zmm31                 ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm14, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm15, zmm12, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 1
+    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm31, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vpclmulqdq  zmm14, zmm12, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
+    vpternlogq  zmm31, zmm4, zmm14, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm4, zmm10, zmm18                  ; AES: round 3
+    vmovdqu64   zmm10, [r10 + 64]                   ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
+    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^3: C
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm12, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm15, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
+    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
+    vpternlogq  zmm31, zmm12, zmm14, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vmovdqu64   zmm12, [r10]                        ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vpshufb     zmm12, zmm12, zmm0                  ; C1·H^4: C
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpxorq      zmm9, zmm12, zmm9                   ; C1·H^4: A = X + C
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm9, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vpternlogq  zmm27, zmm12, zmm14, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm12, zmm13, zmm24                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 10
+    vpclmulqdq  zmm13, zmm9, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
+    vpternlogq  zmm31, zmm10, zmm13, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm9, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 11
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 11
+    vpxorq      zmm10, zmm27, zmm10                 ; C1·H^4: LO += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 12
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 12
+    vpshufd     zmm13, zmm10, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vpternlogq  zmm31, zmm9, zmm13, 0x96            ; reduce: + HI
+    vaesenc     zmm9, zmm11, zmm29                  ; AES: round 13
+    vaesenc     zmm11, zmm12, zmm29                 ; AES: round 13
+    vpclmulqdq  zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm12, zmm30, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm12                   ; AES: last round: the other text
+    vpxorq      zmm10, zmm10, zmm31                 ; reduce: RES = fold(LO) + HI
     vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vextracti64x4 ymm26, zmm24, 0x01                ; reduce: upper lanes
-    vaesenclast zmm2, zmm18, zmm2                   ; AES: last round: the other text
-    vpxorq      ymm18, ymm24, ymm26                 ; reduce: add up the lanes
+    vpxorq      zmm2, zmm30, [r10 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm12, zmm10, 0x01                ; reduce: upper lanes
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      ymm4, ymm10, ymm12                  ; reduce: add up the lanes
     vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vextracti64x2 xmm24, ymm18, 0x01                ; reduce: upper lanes
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm30, [r10 + 128]            ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm4, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpxorq      xmm23, xmm18, xmm24                 ; reduce: add up the lanes
-    vpxorq      zmm2, zmm17, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vpxorq      xmm9, xmm4, xmm10                   ; reduce: add up the lanes
+    vpxorq      zmm2, zmm30, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r8 + 192], zmm2                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
@@ -14860,8 +14919,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     shl         rax, 0x03                           ; bits
     vmovq       xmm2, rax
     shl         r11, 0x03                           ; bits
-    vmovq       xmm18, r11
-    vpunpcklqdq xmm2, xmm2, xmm18                   ; bits of both lengths, bytes reversed
+    vmovq       xmm4, r11
+    vpunpcklqdq xmm2, xmm2, xmm4                    ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -14875,70 +14934,72 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm18, [rsi]                        ; whole blocks
-    vinserti64x2 zmm18, zmm18, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm18, xmm20, 0x03          ; with them
+    vmovdqu64   ymm4, [rsi]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm18, [rsi]                        ; whole blocks
-    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm18, xmm20, 0x02          ; with them
+    vmovdqu64   ymm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm18, [rsi]                        ; whole blocks
-    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm20, ymm18, xmm20, 0x01          ; with them
+    vmovdqu64   xmm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm20, [rsi]                        ; whole blocks
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm4, [rsi]                         ; whole blocks
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm18, [rsi]                        ; the first bytes
-    vmovq       xmm20, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm20, xmm20, [rcx + 24]            ; in their places
-    vporq       xmm20, xmm18, xmm20                 ; zero-padded
+    vmovq       xmm4, [rsi]                         ; the first bytes
+    vmovq       xmm5, [rsi + rax - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm18, [rsi]                        ; the first bytes
-    vmovd       xmm20, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm20, xmm20, [rcx + 20]            ; in their places
-    vporq       xmm20, xmm18, xmm20                 ; zero-padded
+    vmovd       xmm4, [rsi]                         ; the first bytes
+    vmovd       xmm5, [rsi + rax - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r11d, byte [rsi]                    ; byte 0
-    vmovq       xmm18, r11
+    vmovq       xmm4, r11
     mov         r11d, 0x00                          ; no byte stays
     mov         r11, rax
     shr         r11, 0x01
     movzx       r11d, byte [rsi + r11]              ; byte n >> 1
-    vmovq       xmm20, r11
+    vmovq       xmm5, r11
     mov         r11d, 0x00                          ; no byte stays
-    vpslldq     xmm20, xmm20, 0x01
-    vporq       xmm18, xmm18, xmm20
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm20, rsi
+    vmovq       xmm5, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x02
-    vporq       xmm18, xmm18, xmm20
-    vpandq      xmm20, xmm18, [rcx + 112]           ; zero-padded
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [rcx + 112]             ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm20, [rsi]                        ; whole blocks
+    vmovdqu64   zmm4, [rsi]                         ; whole blocks
 .one_rest_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
@@ -14946,383 +15007,385 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     sub         rsi, rcx                            ; H^(m+1)
     cmp         r9, 0x81
     jae         .one_rest_over_2
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_rest_over_1
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
     vpclmulqdq  xmm3, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpxorq      xmm18, xmm18, xmm3                  ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpshufb     zmm3, zmm20, zmm0                   ; C
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpxorq      zmm3, zmm3, zmm23                   ; A = X + C
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm5, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpxorq      xmm5, xmm5, xmm3                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpxorq      zmm3, zmm3, zmm9                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpternlogq  zmm5, zmm6, zmm7, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm6, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm1, zmm14                   ; AES: round 11
-    vpxorq      xmm1, xmm4, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm5, zmm15                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm5, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm4, zmm30, zmm4                   ; AES: k_Nr + text
     vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm7, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm4, zmm3, 0x96              ; C1: HI += it
+    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm18, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm1, zmm1, zmm21                   ; AES: 4 blocks ahead
+    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm1, zmm1, zmm7                    ; AES: 4 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm21, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      zmm22, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      xmm18, xmm19, xmm21                 ; lengths: LO += it
+    vpclmulqdq  xmm7, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm8, zmm5, zmm3                    ; AES: + k_0
+    vpxorq      xmm5, xmm6, xmm7                    ; lengths: LO += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm22, zmm4                   ; AES: round 1
-    vpshufb     zmm19, zmm20, zmm0                  ; C
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm19, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm19, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm8, zmm16                   ; AES: round 1
+    vpshufb     zmm6, zmm4, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm7, zmm6, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm6, [rsi + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpternlogq  zmm5, zmm7, zmm8, 0x96              ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpxorq      xmm1, xmm4, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm19, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm19, [rsi + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpternlogq  zmm1, zmm4, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vmovdqu64   zmm4, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vpxorq      zmm4, zmm4, zmm23                   ; A = X + C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vpclmulqdq  zmm6, zmm4, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
-    vpxorq      zmm5, zmm17, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm6, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
+    vpxorq      zmm6, zmm6, zmm9                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm7, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm6, [rsi], 0x01             ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vpternlogq  zmm5, zmm7, zmm8, 0x96              ; C1: LO += it
+    vpxorq      zmm7, zmm30, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
     vmovdqu64   [r8], zmm3                          ; AES: written
-    vpclmulqdq  zmm3, zmm4, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm2, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm5, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm3, zmm6, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm30, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm18, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm1, zmm1, zmm22                   ; AES: 8 blocks ahead
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm1, zmm1, zmm8                    ; AES: 8 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      xmm18, xmm18, xmm24                 ; lengths: LO += it
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vmovdqu64   zmm22, [r10 + 64]                   ; C, bytes as in memory
+    vpxorq      xmm5, xmm5, xmm10                   ; lengths: LO += it
+    vpxorq      zmm6, zmm6, zmm3                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpshufb     zmm3, zmm22, zmm0                   ; C
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm3, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
-    vpclmulqdq  zmm19, zmm3, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm18, zmm22, zmm19, 0x96           ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 3
-    vpclmulqdq  xmm19, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpshufb     zmm3, zmm8, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm3, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm3, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm1, zmm7                    ; AES: round 4
-    vpxorq      xmm1, xmm19, xmm2                   ; lengths: HI += it
-    vaesenc     zmm2, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm4, zmm3, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm3, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
     vpclmulqdq  zmm3, zmm3, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpternlogq  zmm1, zmm4, zmm3, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm6, zmm9                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpshufb     zmm4, zmm20, zmm0                   ; C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm4, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm4, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm4, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm4, zmm4, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  zmm1, zmm6, zmm4, 0x96              ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 11
-    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vpxorq      zmm5, zmm5, zmm23                   ; A = X + C
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
-    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      zmm7, zmm17, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm5, [rsi], 0x01             ; C1: A1·B0
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm18, zmm6, zmm8, 0x96             ; C1: LO += it
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpclmulqdq  zmm2, zmm5, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm3, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C1: HI += it
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm6, zmm22                   ; AES: round 7
+    vpshufb     zmm6, zmm4, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm6, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm6, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm6, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
+    vaesenc     zmm6, zmm7, zmm26                   ; AES: round 11
+    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vpxorq      zmm7, zmm7, zmm9                    ; A = X + C
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vpxorq      zmm9, zmm30, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm7, [rsi], 0x01            ; C1: A1·B0
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C1: LO += it
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpxorq      zmm3, zmm30, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
+    vpclmulqdq  zmm3, zmm7, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm30, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm24, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm18, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm22, zmm1, zmm22                  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpxorq      xmm18, xmm18, xmm25                 ; lengths: LO += it
-    vpaddd      zmm1, zmm1, zmm19                   ; AES: 12 blocks ahead
+    vpshufb     zmm10, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm8, zmm1, zmm8                    ; AES: 8 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpxorq      xmm5, xmm5, xmm11                   ; lengths: LO += it
+    vpaddd      zmm1, zmm1, zmm6                    ; AES: 12 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vmovdqu64   zmm19, [r10 + 64]                   ; C, bytes as in memory
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpshufb     zmm19, zmm19, zmm0                  ; C
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vmovdqu64   zmm6, [r10 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm19, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm25, zmm19, [rsi + 64], 0x01      ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  zmm18, zmm3, zmm25, 0x96            ; C2: LO += it
-    vaesenc     zmm3, zmm24, zmm5                   ; AES: round 2
-    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm21, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vaesenc     zmm5, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm4, zmm6                    ; AES: round 3
-    vpxorq      xmm1, xmm21, xmm1                   ; lengths: HI += it
-    vaesenc     zmm4, zmm22, zmm6                   ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm19, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm19, zmm19, [rsi + 64], 0x11      ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpternlogq  zmm1, zmm6, zmm19, 0x96             ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vmovdqu64   zmm6, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm7, zmm6, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm18, zmm7, zmm8, 0x96             ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpternlogq  zmm1, zmm7, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpshufb     zmm6, zmm20, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [rsi + 576], 0x00       ; C4: A0·K0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm6, [rsi + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpternlogq  zmm18, zmm7, zmm8, 0x96             ; C4: LO += it
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm6, [rsi + 576], 0x10       ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
-    vpclmulqdq  zmm6, zmm6, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vpternlogq  zmm1, zmm7, zmm6, 0x96              ; C4: HI += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
-    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
-    vpxorq      zmm6, zmm6, zmm23                   ; A = X + C
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
-    vpxorq      zmm7, zmm17, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpclmulqdq  zmm2, zmm6, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm7, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm18, zmm8, zmm2, 0x96             ; C1: LO += it
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpclmulqdq  zmm2, zmm6, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm7, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm1, zmm3, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm3, zmm6, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm6, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpternlogq  zmm5, zmm3, zmm11, 0x96             ; C2: LO += it
+    vaesenc     zmm3, zmm10, zmm17                  ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm6, [rsi + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpternlogq  zmm2, zmm10, zmm6, 0x96             ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm7, zmm20                   ; AES: round 5
+    vmovdqu64   zmm7, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm7, [rsi + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm7, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rsi + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpternlogq  zmm2, zmm10, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpshufb     zmm7, zmm4, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rsi + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm7, [rsi + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C4: LO += it
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm7, [rsi + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm7, zmm7, [rsi + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
+    vpternlogq  zmm2, zmm10, zmm7, 0x96             ; C4: HI += it
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 12
+    vaesenc     zmm7, zmm8, zmm28                   ; AES: round 12
+    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
+    vpxorq      zmm8, zmm8, zmm9                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vpxorq      zmm9, zmm30, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm8, [rsi + 384], 0x00      ; C1: A0·K0
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpclmulqdq  zmm3, zmm8, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm9, zmm30, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm10, zmm3, 0x96             ; C1: LO += it
+    vmovdqu64   [r8 + 64], zmm6                     ; AES: written
+    vpxorq      zmm3, zmm30, [r10 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
+    vpclmulqdq  zmm3, zmm8, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm30, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r8 + rdx]                     ; the last register
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm2, zmm7, 0x02
-    vmovdqu64   [rcx], ymm7                         ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
+    vextracti64x2 xmm1, zmm4, 0x02
+    vmovdqu64   [rcx], ymm4                         ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm4, 0x03
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm7                         ; written
-    vextracti64x2 xmm2, zmm7, 0x01
+    vmovdqu64   [rcx], ymm4                         ; written
+    vextracti64x2 xmm1, zmm4, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vextracti64x2 xmm3, zmm4, 0x02
+    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm7                         ; written
+    vmovdqu64   [rcx], xmm4                         ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm7, 0x01
-    vpxorq      xmm2, xmm2, xmm7                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm7, [rdx + rax + 160]       ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    vextracti64x2 xmm1, zmm4, 0x01
+    vpxorq      xmm1, xmm1, xmm4                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm3, xmm4, [rdx + rax + 160]       ; in front
+    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm7                         ; written
+    vmovdqu64   [rcx], xmm4                         ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_16:
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm7, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm7, [rdx + rax + 8]         ; the last bytes
-    vpextrq     [rcx + rax - 8], xmm2, 0x00         ; the last bytes
+    vpextrq     [rcx], xmm4, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm4, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm1, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm7                         ; the first bytes
-    vpshufb     xmm2, xmm7, [rdx + rax + 12]        ; the last bytes
-    vmovd       [rcx + rax - 4], xmm2               ; the last bytes
+    vmovd       [rcx], xmm4                         ; the first bytes
+    vpshufb     xmm1, xmm4, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx + rax - 4], xmm1               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm7, 0x00              ; the first bytes
+    vpextrb     byte [rcx], xmm4, 0x00              ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm2, xmm7, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm7, [rdx + rax + 15]        ; the last bytes
-    vpextrb     byte [rcx + rax - 1], xmm2, 0x00    ; the last bytes
+    vpshufb     xmm1, xmm4, [rdx + rsi + 16]
+    vpextrb     byte [rcx + rsi], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm1, xmm4, [rdx + rax + 15]        ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm1, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm7                         ; written
+    vmovdqu64   [rcx], zmm4                         ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm2, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm18, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes

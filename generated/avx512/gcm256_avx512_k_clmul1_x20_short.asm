@@ -4595,31 +4595,30 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         r11, r12
     vmovdqu64   zmm5, [rdi + 896]                   ; k_0
-    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
-    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
-    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
-    vmovdqu64   zmm9, [rdi + 1152]                  ; k_4
-    vmovdqu64   zmm10, [rdi + 1216]                 ; k_5
-    vmovdqu64   zmm11, [rdi + 1280]                 ; k_6
-    vmovdqu64   zmm12, [rdi + 1344]                 ; k_7
-    vmovdqu64   zmm13, [rdi + 1408]                 ; k_8
-    vmovdqu64   zmm14, [rdi + 1472]                 ; k_9
-    vmovdqu64   zmm15, [rdi + 1536]                 ; k_10
-    vmovdqu64   zmm16, [rdi + 1600]                 ; k_11
-    vmovdqu64   zmm17, [rdi + 1664]                 ; k_12
-    vmovdqu64   zmm18, [rdi + 1728]                 ; k_13
-    vmovdqu64   zmm19, [rdi + 1792]                 ; k_14
+    vmovdqu64   zmm14, [rdi + 960]                  ; k_1
+    vmovdqu64   zmm15, [rdi + 1024]                 ; k_2
+    vmovdqu64   zmm16, [rdi + 1088]                 ; k_3
+    vmovdqu64   zmm17, [rdi + 1152]                 ; k_4
+    vmovdqu64   zmm18, [rdi + 1216]                 ; k_5
+    vmovdqu64   zmm19, [rdi + 1280]                 ; k_6
+    vmovdqu64   zmm20, [rdi + 1344]                 ; k_7
+    vmovdqu64   zmm21, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm22, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm23, [rdi + 1536]                 ; k_10
+    vmovdqu64   zmm24, [rdi + 1600]                 ; k_11
+    vmovdqu64   zmm25, [rdi + 1664]                 ; k_12
+    vmovdqu64   zmm26, [rdi + 1728]                 ; k_13
+    vmovdqu64   zmm27, [rdi + 1792]                 ; k_14
     cmp         r11, 321
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm20, r12
+    vmovq       xmm6, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm21, r8
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
     cmp         r11, 0x41
     jae         .alone_more
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x11
     jae         .alone_from_17
     cmp         r11, 0x01
@@ -4629,507 +4628,512 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm21, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpclmulqdq  xmm7, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, [rdi + 960]             ; AES: round 1
+    vaesenc     xmm2, xmm2, [rdi + 1024]            ; AES: round 2
     vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm21, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     xmm2, xmm2, [rdi + 1088]            ; AES: round 3
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, [rdi + 1152]            ; AES: round 4
+    vaesenc     xmm2, xmm2, [rdi + 1216]            ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, [rdi + 1280]            ; AES: round 6
+    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, [rdi + 1344]            ; AES: round 7
+    vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vaesenc     xmm2, xmm2, [rdi + 1472]            ; AES: round 9
+    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, [rdi + 1536]            ; AES: round 10
+    vaesenc     xmm2, xmm2, [rdi + 1600]            ; AES: round 11
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vpxorq      xmm5, xmm21, xmm4                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenclast zmm4, zmm2, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm2, xmm2, [rdi + 1664]            ; AES: round 12
+    vpxorq      xmm4, xmm7, xmm4                    ; S: LO += it
+    vaesenc     xmm2, xmm2, [rdi + 1728]            ; AES: round 13
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r11
     cmp         r11, 0x08
     jae         short .alone_in_1_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm21, [r9]                         ; the first bytes
-    vmovd       xmm22, [r9 + r11 - 4]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 20]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovd       xmm7, [r9]                          ; the first bytes
+    vmovd       xmm8, [r9 + r11 - 4]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm21, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, r11
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm22, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x01
-    vporq       xmm21, xmm21, xmm22
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm7, xmm7, xmm8
     movzx       edx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm22, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x02
-    vporq       xmm21, xmm21, xmm22
-    vpandq      xmm21, xmm21, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm7, xmm7, xmm8
+    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm21, [r9]                         ; the first bytes
-    vmovq       xmm22, [r9 + r11 - 8]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 24]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovq       xmm7, [r9]                          ; the first bytes
+    vmovq       xmm8, [r9 + r11 - 8]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
 .alone_in_1_done:
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 368]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
     cmp         r11, 0x08
     jae         .alone_out_1_longest
     cmp         r11, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rbp], xmm8                         ; the first bytes
-    vpshufb     xmm3, xmm8, [rcx + r11 + 12]        ; the last bytes
-    vmovd       [rbp + r11 - 4], xmm3               ; the last bytes
+    vmovd       [rbp], xmm9                         ; the first bytes
+    vpshufb     xmm2, xmm9, [rcx + r11 + 12]        ; the last bytes
+    vmovd       [rbp + r11 - 4], xmm2               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rbp], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [rbp], xmm9, 0x00              ; the first bytes
     mov         rdx, r11
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm8, [rcx + rdx + 16]
-    vpextrb     byte [rbp + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm8, [rcx + r11 + 15]        ; the last bytes
-    vpextrb     byte [rbp + r11 - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm2, xmm9, [rcx + rdx + 16]
+    vpextrb     byte [rbp + rdx], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm9, [rcx + r11 + 15]        ; the last bytes
+    vpextrb     byte [rbp + r11 - 1], xmm2, 0x00    ; the last bytes
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rbp], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm8, [rcx + r11 + 8]         ; the last bytes
-    vpextrq     [rbp + r11 - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rbp], xmm9, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm9, [rcx + r11 + 8]         ; the last bytes
+    vpextrq     [rbp + r11 - 8], xmm2, 0x00         ; the last bytes
 .alone_out_1_done:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm21, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rel gcm256_avx512_k_clmul1_x20_short_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdx + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rel gcm256_avx512_k_clmul1_x20_short_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rdx + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdx + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm9                         ; written
     jmp         .alone_reduce
 .alone_from_17:
     cmp         r11, 0x31
     jae         .alone_from_49
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r11
-    vmovdqu64   xmm21, [r9]                         ; whole blocks
-    vmovdqu64   xmm22, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 368]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
+    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm9                         ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm8, 0x01
-    vpxorq      xmm3, xmm3, xmm8                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + r11 - 16]        ; at the end
-    vpshufb     xmm4, xmm8, [rcx + r11 + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm9, 0x01
+    vpxorq      xmm2, xmm2, xmm9                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + r11 - 16]        ; at the end
+    vpshufb     xmm5, xmm9, [rcx + r11 + 160]       ; in front
+    vpxorq      xmm2, xmm5, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm21, [r9]                         ; whole blocks
-    vmovdqu64   xmm22, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 368]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], ymm8                         ; written
-    vextracti64x2 xmm3, zmm8, 0x01
+    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], ymm9                         ; written
+    vextracti64x2 xmm2, zmm9, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm8, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + r11 - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r11 + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vextracti64x2 xmm5, zmm9, 0x02
+    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
+    vpshufb     xmm5, xmm5, [rcx + r11 - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + r11 + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_49:
     cmp         r11, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm21, [r9]                         ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm22, [r9 + r11 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 368]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm8, 0x02
-    vmovdqu64   [rbp], ymm8                         ; written
-    vmovdqu64   [rbp + 32], xmm3                    ; written
+    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vextracti64x2 xmm2, zmm9, 0x02
+    vmovdqu64   [rbp], ymm9                         ; written
+    vmovdqu64   [rbp + 32], xmm2                    ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm8, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + r11 - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r11 + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm3              ; written
+    vextracti64x2 xmm5, zmm9, 0x03
+    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
+    vpshufb     xmm5, xmm5, [rcx + r11 - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + r11 + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
+    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm21, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [rdx + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm7, zmm3, [rdx + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], zmm4                         ; written
+    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vpshufb     zmm5, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], zmm2                         ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, r11
@@ -5145,35 +5149,35 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm21, [r8]                         ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm21, [r8]                         ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm21, [r8]                         ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm21, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -5181,552 +5185,553 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .alone_over_3
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .alone_over_2
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm23, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r10 + 432], 0x00      ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm23, xmm5, xmm22, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm6, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm3, [r10 + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm8, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm9, xmm3, [r10 + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm10, xmm8, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm3, [r10 + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
     vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm7, zmm5, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm23, xmm6                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
+    vaesenc     zmm8, zmm4, zmm25                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm10, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
+    vaesenc     zmm6, zmm8, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm19, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      zmm6, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm12, zmm4, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
-    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      zmm5, zmm27, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
+    vaesenclast zmm12, zmm6, zmm5                   ; AES: last round: the other text
+    vpandq      zmm5, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r10 + 432], 0x00      ; S: A0·K0
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm23, zmm8                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm24, xmm5, xmm22, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm7, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm3, [r10 + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm7, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm8, zmm5, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm24, xmm7                   ; S: LO += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm3, [r10 + 432], 0x00      ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm11, xmm5, xmm10, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm3, [r10 + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
+    vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vaesenc     zmm9, zmm4, zmm25                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm11, xmm8                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm8, zmm9, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm7, zmm8, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm7                         ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm8, zmm19, zmm21                  ; AES: k_Nr + text
-    vpxorq      xmm2, xmm9, xmm3                    ; S: HI += it
-    vaesenclast zmm12, zmm4, zmm8                   ; AES: last round: the other text
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      zmm5, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
+    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm8, zmm6                   ; AES: last round: the other text
+    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
     jae         .alone_over_4
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm25, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r10 + 432], 0x00      ; S: A0·K0
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm23, zmm8                   ; AES: round 3
-    vaesenc     zmm23, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  xmm25, xmm5, xmm22, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm23, zmm9                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x10     ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm8, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm9, xmm3, [r10 + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm22, xmm8, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm9, zmm5, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm25, xmm8                   ; S: LO += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm11, xmm3, [r10 + 432], 0x00      ; S: A0·K0
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm12, xmm5, xmm11, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm10, xmm3, [r10 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm11, xmm6, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
+    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
+    vaesenc     zmm10, zmm4, zmm25                  ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm12, xmm9                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
+    vaesenc     zmm9, zmm10, zmm26                  ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm8, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm8                         ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm3, zmm27, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpxorq      zmm3, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vpxorq      xmm2, xmm22, xmm3                   ; S: HI += it
-    vpxorq      zmm3, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm3, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      xmm3, xmm11, xmm2                   ; S: HI += it
+    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm9, zmm2                   ; AES: last round: the other text
+    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm4, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm2, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C4: HI += it
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm27, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpaddd      zmm25, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm13, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm26, xmm20, [rdi + 368], 0x01     ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 1
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [r10 + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm22, zmm8                   ; AES: round 3
-    vaesenc     zmm22, zmm23, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  xmm27, xmm26, xmm6, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm22, zmm9                   ; AES: round 4
-    vaesenc     zmm8, zmm23, zmm9                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x10     ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm9, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm10, xmm3, [r10 + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm22, xmm9, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm10, zmm5, zmm18                  ; AES: round 13
-    vpxorq      xmm5, xmm27, xmm9                   ; S: LO += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm12, xmm3, [r10 + 432], 0x00      ; S: A0·K0
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm13, xmm5, xmm12, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 4
+    vaesenc     zmm10, zmm11, zmm17                 ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm11, xmm3, [r10 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm12, xmm6, xmm11, 0x96            ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 10
+    vaesenc     zmm9, zmm10, zmm23                  ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
+    vpclmulqdq  xmm10, xmm3, [r10 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 12
+    vaesenc     zmm11, zmm4, zmm25                  ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vpxorq      xmm4, xmm13, xmm10                  ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 13
+    vaesenc     zmm10, zmm11, zmm26                 ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm10, zmm2                   ; AES: last round: the other text
     vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rbp], zmm9                         ; AES: written
-    vpxorq      zmm3, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm6, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
-    vpxorq      zmm7, zmm19, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm22, xmm2                   ; S: HI += it
-    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
-    vpxorq      zmm8, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm12, zmm4, zmm8                   ; AES: last round: the other text
-    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm3, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm3, [r10 + 512], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm3, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm10, zmm3, 0x96             ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm3, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm3, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm9, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm3, zmm27, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpxorq      zmm3, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      zmm3, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm3, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm12, xmm2                   ; S: HI += it
+    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
+    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm10, zmm2                  ; AES: last round: the other text
+    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm6, [r10 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm4, zmm7, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm10, zmm6, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm4, zmm7, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C3: HI += it
+    vpshufb     zmm6, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C4: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm2, [r10 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C5: HI += it
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm12, 0x02
+    vextracti64x2 xmm2, zmm12, 0x02
     vmovdqu64   [rdx], ymm12                        ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vmovdqu64   [rdx + 32], xmm2                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm12, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm5, zmm12, 0x03
+    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
+    vpshufb     xmm5, xmm5, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
     vmovdqu64   [rdx], ymm12                        ; written
-    vextracti64x2 xmm3, zmm12, 0x01
+    vextracti64x2 xmm2, zmm12, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm12, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm5, zmm12, 0x02
+    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
+    vpshufb     xmm5, xmm5, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
     vmovdqu64   [rdx], xmm12                        ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm12, 0x01
-    vpxorq      xmm3, xmm3, xmm12                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm12, 0x01
+    vpxorq      xmm2, xmm2, xmm12                   ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm5, xmm12, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm2, xmm5, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm3, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm2, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpxorq      xmm4, xmm12, xmm3                   ; what the end differs by
-    vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpxorq      xmm5, xmm12, xmm2                   ; what the end differs by
+    vpshufb     xmm5, xmm5, [rsi + rcx]             ; at the end
+    vpshufb     xmm2, xmm2, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_longest:
     vmovdqu64   [rdx], zmm12                        ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vpclmulqdq  zmm1, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
@@ -5734,271 +5739,271 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm21, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  xmm24, xmm3, [rdi + 816], 0x00      ; A0·K0
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
+    vpshufb     zmm6, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm7, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm3, [rdi + 816], 0x00      ; A0·K0
+    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
+    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm26, xmm3, [rdi + 368], 0x01      ; A1·B0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
-    vpxorq      xmm24, xmm24, xmm26                 ; LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm27, xmm3, [rdi + 816], 0x10      ; A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm12, xmm3, [rdi + 368], 0x01      ; A1·B0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpxorq      xmm10, xmm10, xmm12                 ; LO += it
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm13, xmm3, [rdi + 816], 0x10      ; A0·K1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
     vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vpshufd     xmm26, xmm24, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 10
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 10
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 10
-    vpternlogq  xmm27, xmm3, xmm26, 0x96            ; + HI
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm3, zmm20, zmm16                  ; AES: round 11
-    vaesenc     zmm20, zmm21, zmm16                 ; AES: round 11
-    vaesenc     zmm21, zmm22, zmm16                 ; AES: round 11
-    vaesenc     zmm22, zmm23, zmm16                 ; AES: round 11
-    vaesenc     zmm23, zmm25, zmm16                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm17                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm17                 ; AES: round 12
-    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 12
-    vpclmulqdq  xmm24, xmm24, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vaesenc     zmm20, zmm20, zmm18                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm18                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm18                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm18                 ; AES: round 13
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 8
+    vpshufd     xmm12, xmm10, 0x4e                  ; (LO1, LO0)
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
+    vpternlogq  xmm13, xmm3, xmm12, 0x96            ; + HI
+    vaesenc     zmm3, zmm11, zmm23                  ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
+    vpclmulqdq  xmm10, xmm10, xmm1, 0x10            ; LO0·Q'
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm25, zmm3, zmm2                   ; AES: last round: the other text
-    vpxorq      xmm3, xmm24, xmm27                  ; RES = fold(LO) + HI
-    vmovdqu64   [rbp], zmm25                        ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm20                   ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm21, zmm21, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm22, zmm22, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
+    vpxorq      xmm10, xmm10, xmm13                 ; RES = fold(LO) + HI
+    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vpxorq      zmm2, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm2, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm2, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
+    vpxorq      zmm2, zmm27, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
     add         rbp, 320
     sub         r11, 320
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 321
     jb          .rest
 .group:
-    vpshufb     zmm23, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
-    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
-    vpaddd      zmm26, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm31, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
+    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
+    vpaddd      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm31, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
     vpaddd      zmm28, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  zmm29, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm29, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
     vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
-    vpclmulqdq  zmm30, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
     vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
     vpxorq      zmm28, zmm28, zmm5                  ; AES: + k_0
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpternlogq  zmm30, zmm21, zmm29, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm21, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm26, zmm7                  ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 1
+    vpclmulqdq  zmm29, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm28, zmm28, zmm14                 ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
+    vpternlogq  zmm30, zmm8, zmm29, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm8, zmm11, zmm15                  ; AES: round 2
+    vaesenc     zmm11, zmm12, zmm15                 ; AES: round 2
     vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm26, zmm27, zmm7                  ; AES: round 2
-    vaesenc     zmm27, zmm28, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
+    vaesenc     zmm12, zmm13, zmm15                 ; AES: round 2
+    vaesenc     zmm13, zmm28, zmm15                 ; AES: round 2
+    vpclmulqdq  zmm28, zmm9, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
     vpclmulqdq  zmm29, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 3
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 4
     vpclmulqdq  zmm28, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vpternlogq  zmm30, zmm22, zmm28, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm22, zmm24, zmm10                 ; AES: round 5
-    vaesenc     zmm24, zmm26, zmm10                 ; AES: round 5
-    vpshufb     zmm20, zmm20, zmm0                  ; C2·H^4: C
-    vaesenc     zmm26, zmm27, zmm10                 ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm27, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm20, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpternlogq  zmm30, zmm9, zmm28, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm9, zmm11, zmm18                  ; AES: round 5
+    vaesenc     zmm11, zmm12, zmm18                 ; AES: round 5
+    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
+    vaesenc     zmm12, zmm13, zmm18                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
+    vpclmulqdq  zmm28, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpternlogq  zmm31, zmm13, zmm28, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm20, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vpternlogq  zmm30, zmm2, zmm27, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm24, zmm13                  ; AES: round 8
-    vaesenc     zmm24, zmm26, zmm13                 ; AES: round 8
-    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^5: C
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vpxorq      zmm3, zmm25, zmm3                   ; C1·H^5: A = X + C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm25, zmm20, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm3, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  zmm31, zmm25, zmm26, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 11
-    vpclmulqdq  zmm20, zmm20, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm25, zmm3, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 12
-    vpternlogq  zmm30, zmm20, zmm25, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm20, zmm21, zmm17                 ; AES: round 12
-    vaesenc     zmm21, zmm22, zmm17                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm22, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm18                 ; AES: round 13
-    vpxorq      zmm22, zmm31, zmm22                 ; C1·H^5: LO += it
-    vaesenc     zmm20, zmm20, zmm18                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm18                 ; AES: round 13
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm18                 ; AES: round 13
-    vpshufd     zmm26, zmm22, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm25, zmm19, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm25, zmm23, zmm25                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm25                        ; AES: written
-    vpternlogq  zmm30, zmm3, zmm26, 0x96            ; reduce: + HI
-    vpxorq      zmm3, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm3                  ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm22, zmm1, 0x10             ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 64], zmm20                   ; AES: written
-    vpxorq      zmm22, zmm19, [r9 + 128]            ; AES: k_Nr + text
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm7, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vpternlogq  zmm30, zmm2, zmm13, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm11, zmm21                  ; AES: round 8
+    vaesenc     zmm11, zmm12, zmm21                 ; AES: round 8
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vpxorq      zmm6, zmm6, zmm10                   ; C1·H^5: A = X + C
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vaesenc     zmm10, zmm11, zmm22                 ; AES: round 9
+    vpclmulqdq  zmm11, zmm7, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vpternlogq  zmm31, zmm11, zmm12, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 12
+    vpternlogq  zmm30, zmm7, zmm11, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm7, zmm8, zmm25                   ; AES: round 12
+    vaesenc     zmm8, zmm9, zmm25                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 13
+    vpxorq      zmm9, zmm31, zmm9                   ; C1·H^5: LO += it
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm6, [rdi + 64], 0x11       ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 13
+    vpshufd     zmm12, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm6, zmm27, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm3, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vpternlogq  zmm30, zmm11, zmm12, 0x96           ; reduce: + HI
+    vpxorq      zmm3, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm9, zmm27, [r9 + 128]             ; AES: k_Nr + text
     vpxorq      zmm3, zmm3, zmm30                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm21, zmm21, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
-    vpxorq      zmm22, zmm19, [r9 + 192]            ; AES: k_Nr + text
-    vextracti64x4 ymm23, zmm3, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm22, zmm2, zmm22                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
-    vpxorq      ymm3, ymm3, ymm23                   ; reduce: add up the lanes
-    vpxorq      zmm2, zmm19, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
-    vextracti64x2 xmm23, ymm3, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm9, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vextracti64x4 ymm11, zmm3, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm9, zmm2, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
+    vpxorq      ymm3, ymm3, ymm11                   ; reduce: add up the lanes
+    vpxorq      zmm2, zmm27, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
+    vextracti64x2 xmm10, ymm3, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbp + 256], zmm2                   ; AES: written
-    vpxorq      xmm3, xmm3, xmm23                   ; reduce: add up the lanes
+    vpxorq      xmm10, xmm3, xmm10                  ; reduce: add up the lanes
     add         r9, 320                             ; next group
     add         rbp, 320
     sub         r11, 320
@@ -6007,10 +6012,10 @@ gcm256_avx512_k_clmul1_x20_short_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm23, r12
+    vmovq       xmm3, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm24, r8
-    vpunpcklqdq xmm23, xmm23, xmm24                 ; bits of both lengths, bytes reversed
+    vmovq       xmm11, r8
+    vpunpcklqdq xmm3, xmm3, xmm11                   ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -6020,76 +6025,75 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm24, [r8]                         ; whole blocks
-    vinserti64x2 zmm24, zmm24, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm24, zmm24, xmm26, 0x03          ; with them
+    vmovdqu64   ymm11, [r8]                         ; whole blocks
+    vinserti64x2 zmm11, zmm11, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm11, xmm12, 0x03          ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm24, [r8]                         ; whole blocks
-    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm24, zmm24, xmm26, 0x02          ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm11, [r8]                         ; whole blocks
+    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm11, xmm12, 0x02          ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm24, [r8]                         ; whole blocks
-    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm26, xmm26, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm24, ymm24, xmm26, 0x01          ; with them
+    vmovdqu64   xmm11, [r8]                         ; whole blocks
+    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm12, xmm12, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm11, ymm11, xmm12, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm24, [r8]                         ; whole blocks
+    vmovdqu64   xmm11, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm24, [r8]                         ; the first bytes
-    vmovq       xmm26, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm26, xmm26, [rdx + 24]            ; in their places
-    vporq       xmm24, xmm24, xmm26                 ; zero-padded
-    jmp         .rest_in_done
+    vmovq       xmm11, [r8]                         ; the first bytes
+    vmovq       xmm12, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm12, xmm12, [rdx + 24]            ; in their places
+    vporq       xmm11, xmm11, xmm12                 ; zero-padded
+    jmp         short .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm24, [r8]                         ; the first bytes
-    vmovd       xmm26, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm26, xmm26, [rdx + 20]            ; in their places
-    vporq       xmm24, xmm24, xmm26                 ; zero-padded
+    vmovd       xmm11, [r8]                         ; the first bytes
+    vmovd       xmm12, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm12, xmm12, [rdx + 20]            ; in their places
+    vporq       xmm11, xmm11, xmm12                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm24, r10
+    vmovq       xmm11, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm26, r10
+    vmovq       xmm12, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm26, xmm26, 0x01
-    vporq       xmm24, xmm24, xmm26
+    vpslldq     xmm12, xmm12, 0x01
+    vporq       xmm11, xmm11, xmm12
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm26, r8
+    vmovq       xmm12, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm26, xmm26, 0x02
-    vporq       xmm24, xmm24, xmm26
-    vpandq      xmm24, xmm24, [rdx + 112]           ; zero-padded
+    vpslldq     xmm12, xmm12, 0x02
+    vporq       xmm11, xmm11, xmm12
+    vpandq      xmm11, xmm11, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm24, [r8]                         ; whole blocks
+    vmovdqu64   zmm11, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -6097,662 +6101,663 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .rest_over_3
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
+    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
-    vpclmulqdq  zmm27, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpclmulqdq  zmm26, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
+    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpclmulqdq  zmm12, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm22, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpternlogq  zmm27, zmm26, zmm5, 0x96            ; C5·H^1: LO += it
-    vpclmulqdq  zmm26, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm21, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vpclmulqdq  zmm6, zmm22, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
+    vpclmulqdq  zmm5, zmm9, [rdi + 704], 0x00       ; C4·H^2: A0·K0
+    vpternlogq  zmm13, zmm12, zmm5, 0x96            ; C5·H^1: LO += it
+    vpclmulqdq  zmm12, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm5, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vpclmulqdq  zmm8, zmm9, [rdi + 704], 0x10       ; C4·H^2: A0·K1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C5·H^1: HI += it
     vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm5, zmm22, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C2·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpshufb     zmm5, zmm20, zmm0                   ; C2·H^4: C
-    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm5, zmm9, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vpternlogq  zmm13, zmm5, zmm8, 0x96             ; C2·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm5, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C2·H^4: HI += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpshufb     zmm5, zmm7, zmm0                    ; C2·H^4: C
+    vpclmulqdq  zmm7, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
-    vpshufb     zmm2, zmm25, zmm0                   ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpxorq      zmm2, zmm2, zmm3                    ; C1·H^5: A = X + C
-    vpclmulqdq  zmm3, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm27, zmm3, zmm6, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm3, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpternlogq  zmm26, zmm3, zmm5, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpxorq      zmm3, zmm27, zmm3                   ; C1·H^5: LO += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
+    vpshufb     zmm2, zmm6, zmm0                    ; C1·H^5: C
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpxorq      zmm2, zmm2, zmm10                   ; C1·H^5: A = X + C
+    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vpternlogq  zmm13, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpternlogq  zmm12, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vpxorq      zmm5, zmm13, zmm5                   ; C1·H^5: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpternlogq  zmm26, zmm2, zmm5, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm5, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm6, zmm19, zmm24                  ; AES: k_Nr + text
-    vpclmulqdq  xmm7, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
-    vpxorq      xmm2, xmm2, xmm7                    ; lengths: HI += it
-    vaesenclast zmm11, zmm4, zmm6                   ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm26                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm1, xmm3                    ; reduce: add up the lanes
+    vpshufd     zmm6, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 12
+    vpternlogq  zmm12, zmm2, zmm6, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm6, zmm4, zmm26                   ; AES: round 13
+    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vpxorq      zmm7, zmm27, zmm11                  ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      xmm3, xmm2, xmm3                    ; lengths: HI += it
+    vaesenclast zmm11, zmm6, zmm7                   ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, zmm12                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm10, xmm1, xmm2                   ; reduce: add up the lanes
     vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm1, zmm0                    ; C
-    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
-    vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
+    vpshufb     zmm12, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm29, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm29, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpclmulqdq  zmm28, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
+    vpclmulqdq  zmm13, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
+    vpclmulqdq  zmm28, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
+    vpternlogq  zmm29, zmm13, zmm28, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm27, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm5, zmm26, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vpclmulqdq  zmm26, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm27, zmm21, zmm26, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vaesenc     zmm5, zmm12, zmm14                  ; AES: round 1
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vpclmulqdq  zmm12, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpternlogq  zmm13, zmm8, zmm12, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
     vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; C2·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
-    vpshufb     zmm6, zmm20, zmm0                   ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm9, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vpclmulqdq  zmm12, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vpternlogq  zmm29, zmm8, zmm12, 0x96            ; C2·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  zmm13, zmm8, zmm9, 0x96             ; C2·H^4: HI += it
+    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpternlogq  zmm27, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm4, zmm12                   ; AES: round 7
-    vpshufb     zmm4, zmm25, zmm0                   ; C1·H^5: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C1·H^5: A = X + C
-    vaesenc     zmm4, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm29, zmm5, zmm7, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm5, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm6, zmm29, zmm5                   ; C1·H^5: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpternlogq  zmm27, zmm3, zmm5, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm3, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
-    vaesenc     zmm3, zmm2, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm7, zmm19, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
-    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vpternlogq  zmm13, zmm2, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 7
+    vpshufb     zmm4, zmm6, zmm0                    ; C1·H^5: C
+    vpxorq      zmm4, zmm4, zmm10                   ; C1·H^5: A = X + C
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm4, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vpternlogq  zmm29, zmm6, zmm8, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vpternlogq  zmm13, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^5: LO += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm4, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
+    vpclmulqdq  xmm7, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
+    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
+    vpclmulqdq  xmm7, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vpxorq      zmm8, zmm27, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      xmm3, xmm7, xmm3                    ; lengths: HI += it
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
     vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm1, zmm1, zmm27                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm19, zmm24                  ; AES: k_Nr + text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpxorq      zmm1, zmm1, zmm13                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm27, zmm11                  ; AES: k_Nr + text
     vextracti64x4 ymm7, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm1, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm11, zmm3, zmm6                   ; AES: last round: the other text
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm1, xmm3                    ; reduce: add up the lanes
+    vaesenclast zmm11, zmm2, zmm6                   ; AES: last round: the other text
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm10, xmm1, xmm2                   ; reduce: add up the lanes
     vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm1, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm1, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm1, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; C2: HI += it
-    vpshufb     zmm0, zmm4, zmm0                    ; C
-    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpternlogq  zmm4, zmm2, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm6, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm5, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
-    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm12, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
+    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm30, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm28, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm28, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm29, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm26, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm28, zmm21, zmm27, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm12, zmm14                  ; AES: round 1
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vaesenc     zmm12, zmm13, zmm14                 ; AES: round 1
+    vpclmulqdq  zmm13, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vpternlogq  zmm28, zmm8, zmm13, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
     vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm6, zmm26, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm21, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm30, zmm21, zmm7, 0x96            ; C2·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C2·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpshufb     zmm7, zmm20, zmm0                   ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm12, zmm15                  ; AES: round 2
+    vpclmulqdq  zmm12, zmm9, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vpternlogq  zmm30, zmm12, zmm13, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vpternlogq  zmm28, zmm9, zmm12, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm6, zmm12                   ; AES: round 7
-    vpshufb     zmm6, zmm25, zmm0                   ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^5: A = X + C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm30, zmm6, zmm8, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpxorq      zmm6, zmm30, zmm6                   ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpternlogq  zmm28, zmm3, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm3, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm8, zmm5, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm3, xmm7                    ; lengths: LO += it
-    vaesenc     zmm3, zmm2, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm7, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
-    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm2, xmm2, xmm7                    ; lengths: HI += it
-    vaesenclast zmm7, zmm8, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm7                         ; AES: written
-    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm6, zmm19, [r9 + 64]              ; AES: k_Nr + text
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vpternlogq  zmm28, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm8, zmm20                   ; AES: round 7
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpxorq      zmm6, zmm6, zmm10                   ; C1·H^5: A = X + C
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^5: LO += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
+    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
+    vpternlogq  zmm28, zmm6, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
+    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm8, zmm4, zmm25                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
+    vpxorq      xmm4, xmm6, xmm4                    ; lengths: LO += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
+    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm6, xmm3                    ; lengths: HI += it
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpclmulqdq  zmm1, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm27, [r9 + 64]              ; AES: k_Nr + text
     vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm6, zmm3, zmm6                    ; AES: last round: the other text
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vpxorq      zmm3, zmm19, zmm24                  ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm1, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm3, xmm1, xmm8                    ; reduce: add up the lanes
+    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm6, zmm1, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vpxorq      ymm1, ymm1, ymm6                    ; reduce: add up the lanes
+    vpxorq      zmm6, zmm27, zmm11                  ; AES: k_Nr + text
+    vextracti64x2 xmm7, ymm1, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm11, zmm8, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm10, xmm1, xmm7                   ; reduce: add up the lanes
     vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C2: HI += it
     vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm2, zmm1, [r10 + 576], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm6, zmm1, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm7, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm0, zmm7, zmm0                    ; C
-    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpternlogq  zmm4, zmm2, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm6, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm5, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_3:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
     jae         .rest_over_4
-    vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
-    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpshufb     zmm12, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
+    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
     vpaddd      zmm28, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm31, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm31, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
     vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm29, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm30, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
     vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
     vpxorq      zmm28, zmm28, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpclmulqdq  zmm29, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm21, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vaesenc     zmm21, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 1
-    vpternlogq  zmm29, zmm5, zmm27, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm21, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm5, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vaesenc     zmm8, zmm12, zmm14                  ; AES: round 1
+    vaesenc     zmm12, zmm13, zmm14                 ; AES: round 1
+    vpclmulqdq  zmm13, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm28, zmm28, zmm14                 ; AES: round 1
+    vpternlogq  zmm29, zmm5, zmm13, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
+    vaesenc     zmm5, zmm8, zmm15                   ; AES: round 2
     vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm6, zmm26, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm21, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm26, zmm28, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpternlogq  zmm31, zmm21, zmm7, 0x96            ; C2·H^4: LO += it
-    vaesenc     zmm7, zmm26, zmm8                   ; AES: round 3
-    vpclmulqdq  zmm21, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpternlogq  zmm29, zmm21, zmm8, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpshufb     zmm8, zmm20, zmm0                   ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm8, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm31, zmm9, zmm20, 0x96            ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm12, zmm15                  ; AES: round 2
+    vpclmulqdq  zmm12, zmm9, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vaesenc     zmm13, zmm28, zmm15                 ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vpternlogq  zmm31, zmm12, zmm14, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm12, zmm13, zmm16                 ; AES: round 3
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vpternlogq  zmm29, zmm9, zmm13, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm9, zmm12, zmm17                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpternlogq  zmm31, zmm12, zmm13, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm8, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpternlogq  zmm29, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm6, zmm12                   ; AES: round 7
-    vpshufb     zmm6, zmm25, zmm0                   ; C1·H^5: C
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^5: A = X + C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm8, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm31, zmm6, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm8, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpternlogq  zmm29, zmm6, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpxorq      zmm6, zmm31, zmm6                   ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm29, zmm3, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm5, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
-    vaesenc     zmm8, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm9, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
-    vpxorq      zmm10, zmm19, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm10, zmm3, zmm10                  ; AES: last round: the other text
-    vpxorq      xmm2, xmm2, xmm9                    ; lengths: HI += it
-    vmovdqu64   [rbp], zmm10                        ; AES: written
-    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm8, zmm3                    ; AES: last round: the other text
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm7, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vpternlogq  zmm29, zmm2, zmm12, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm8, zmm20                   ; AES: round 7
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
+    vaesenc     zmm8, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpxorq      zmm6, zmm6, zmm10                   ; C1·H^5: A = X + C
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpternlogq  zmm31, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
+    vpternlogq  zmm29, zmm7, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vpxorq      zmm7, zmm31, zmm7                   ; C1·H^5: LO += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vpshufd     zmm9, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vpternlogq  zmm29, zmm6, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
+    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
+    vaesenc     zmm9, zmm4, zmm25                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
+    vpxorq      xmm4, xmm6, xmm4                    ; lengths: LO += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
+    vaesenc     zmm6, zmm8, zmm26                   ; AES: round 13
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      zmm10, zmm27, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpclmulqdq  zmm1, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm7, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
     vpxorq      zmm1, zmm1, zmm29                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm8, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm8, zmm19, zmm24                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm3, xmm1, xmm3                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vextracti64x4 ymm7, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpxorq      ymm1, ymm1, ymm7                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vextracti64x2 xmm7, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm27, zmm11                  ; AES: k_Nr + text
+    vaesenclast zmm11, zmm9, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm10, xmm1, xmm7                   ; reduce: add up the lanes
     vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm2, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C3: HI += it
     vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm2, zmm1, [r10 + 640], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm6, zmm1, [r10 + 640], 0x10       ; C4: A0·K1
     vpclmulqdq  zmm7, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C4: HI += it
-    vpshufb     zmm0, zmm10, zmm0                   ; C
-    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpternlogq  zmm4, zmm2, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm6, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm5, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
     vpshufb     zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm1, zmm21, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C3·H^3: C
-    vpaddd      zmm21, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm22, zmm22, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C4·H^2: C
-    vpaddd      zmm26, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm26, zmm26, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C3·H^3: C
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C4·H^2: C
+    vpaddd      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm30, zmm1, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm27, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
+    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm28, zmm1, [rdi + 192], 0x01      ; C3·H^3: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm29, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpclmulqdq  zmm29, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
     vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm1, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
     vpclmulqdq  zmm1, zmm1, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
-    vpternlogq  zmm28, zmm1, zmm21, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm1, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     zmm5, zmm8, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm9, [rdi + 704], 0x10       ; C4·H^2: A0·K1
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 1
+    vpternlogq  zmm28, zmm1, zmm8, 0x96             ; C5·H^1: HI += it
+    vaesenc     zmm1, zmm4, zmm14                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C5·H^1: C
-    vaesenc     zmm4, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm26, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vaesenc     zmm21, zmm27, zmm7                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm30, zmm6, zmm7, 0x96             ; C2·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm21, zmm8                   ; AES: round 3
-    vpclmulqdq  zmm7, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C2·H^4: HI += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpshufb     zmm7, zmm20, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C2·H^4: C
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm5, zmm15                   ; AES: round 2
+    vaesenc     zmm5, zmm12, zmm15                  ; AES: round 2
+    vpclmulqdq  zmm8, zmm9, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vaesenc     zmm12, zmm13, zmm15                 ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vpternlogq  zmm30, zmm8, zmm13, 0x96            ; C2·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm12, zmm16                  ; AES: round 3
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpternlogq  zmm28, zmm9, zmm12, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C2·H^4: C
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm5, zmm12                   ; AES: round 7
-    vpshufb     zmm5, zmm25, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C1·H^5: C
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpxorq      zmm3, zmm5, zmm3                    ; C1·H^5: A = X + C
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpternlogq  zmm30, zmm5, zmm8, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 10
-    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 10
-    vpxorq      zmm7, zmm30, zmm5                   ; C1·H^5: LO += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpshufd     zmm5, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 11
-    vpternlogq  zmm28, zmm3, zmm5, 0x96             ; reduce: + HI
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm3, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
-    vaesenc     zmm3, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm8, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
-    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpternlogq  zmm28, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm5, zmm20                   ; AES: round 7
+    vpshufb     zmm5, zmm6, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C1·H^5: C
+    vaesenc     zmm6, zmm8, zmm20                   ; AES: round 7
+    vpxorq      zmm5, zmm5, zmm10                   ; C1·H^5: A = X + C
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm5, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^5: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 11
+    vpternlogq  zmm28, zmm5, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm8, zmm4, zmm25                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 13
+    vpxorq      xmm4, xmm5, xmm4                    ; lengths: LO += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
+    vaesenc     zmm5, zmm8, zmm26                   ; AES: round 13
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm9                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
     vmovdqu64   [rbp], zmm0                         ; AES: written
-    vpxorq      zmm8, zmm19, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm8, zmm27, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm8, zmm3, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
-    vpxorq      zmm3, zmm7, zmm28                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x4 ymm9, zmm3, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      ymm3, ymm3, ymm9                    ; reduce: add up the lanes
-    vpxorq      zmm7, zmm19, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
-    vextracti64x2 xmm7, ymm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vpxorq      zmm7, zmm7, zmm28                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm5                   ; AES: written
+    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
+    vpxorq      zmm8, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
     vmovdqu64   [rbp + 192], zmm6                   ; AES: written
-    vpxorq      zmm9, zmm19, zmm24                  ; AES: k_Nr + text
-    vpxorq      xmm3, xmm3, xmm7                    ; reduce: add up the lanes
+    vpxorq      zmm9, zmm27, zmm11                  ; AES: k_Nr + text
+    vpxorq      xmm10, xmm7, xmm8                   ; reduce: add up the lanes
     vaesenclast zmm11, zmm1, zmm9                   ; AES: last round: the other text
     vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm7, zmm8, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpclmulqdq  zmm8, zmm7, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm7, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm7, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm7, zmm7, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm7, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm6, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm5, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm2, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm6, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm2, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C4: HI += it
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpclmulqdq  zmm4, zmm1, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm2, zmm1, [r10 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r10 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm1, zmm1, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C5: HI += it
+    vpternlogq  zmm4, zmm2, zmm6, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C5: HI += it
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
     vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
     vextracti64x2 xmm0, zmm11, 0x02
@@ -6765,7 +6770,6 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_49:
     cmp         rcx, 0x21
@@ -6781,6 +6785,7 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
     vmovdqu64   [rdx], xmm11                        ; written
@@ -6791,6 +6796,7 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vpshufb     xmm1, xmm11, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
@@ -6827,9 +6833,9 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   [rdx], zmm11                        ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm0, zmm5, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm1, zmm2, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
@@ -6853,6 +6859,7 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
@@ -9103,29 +9110,29 @@ gcm256_avx512_k_clmul1_x20_short_open:
     mov         rbx, r13
     mov         r11, r12
     vmovdqu64   zmm5, [rdi + 896]                   ; k_0
-    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
-    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
-    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
-    vmovdqu64   zmm9, [rdi + 1152]                  ; k_4
-    vmovdqu64   zmm10, [rdi + 1216]                 ; k_5
-    vmovdqu64   zmm11, [rdi + 1280]                 ; k_6
-    vmovdqu64   zmm12, [rdi + 1344]                 ; k_7
-    vmovdqu64   zmm13, [rdi + 1408]                 ; k_8
-    vmovdqu64   zmm14, [rdi + 1472]                 ; k_9
-    vmovdqu64   zmm15, [rdi + 1536]                 ; k_10
-    vmovdqu64   zmm16, [rdi + 1600]                 ; k_11
-    vmovdqu64   zmm17, [rdi + 1664]                 ; k_12
-    vmovdqu64   zmm18, [rdi + 1728]                 ; k_13
-    vmovdqu64   zmm19, [rdi + 1792]                 ; k_14
+    vmovdqu64   zmm16, [rdi + 960]                  ; k_1
+    vmovdqu64   zmm17, [rdi + 1024]                 ; k_2
+    vmovdqu64   zmm18, [rdi + 1088]                 ; k_3
+    vmovdqu64   zmm19, [rdi + 1152]                 ; k_4
+    vmovdqu64   zmm20, [rdi + 1216]                 ; k_5
+    vmovdqu64   zmm21, [rdi + 1280]                 ; k_6
+    vmovdqu64   zmm22, [rdi + 1344]                 ; k_7
+    vmovdqu64   zmm23, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm24, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm25, [rdi + 1536]                 ; k_10
+    vmovdqu64   zmm26, [rdi + 1600]                 ; k_11
+    vmovdqu64   zmm27, [rdi + 1664]                 ; k_12
+    vmovdqu64   zmm29, [rdi + 1728]                 ; k_13
+    vmovdqu64   zmm30, [rdi + 1792]                 ; k_14
     cmp         rbx, 321
     jae         .groups
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm20, rcx
+    vmovq       xmm6, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm21, r8
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm7, r8
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .alone_more
     cmp         rbx, 0x11
@@ -9137,33 +9144,34 @@ gcm256_avx512_k_clmul1_x20_short_open:
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm21, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpclmulqdq  xmm7, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, [rdi + 960]             ; AES: round 1
+    vaesenc     xmm2, xmm2, [rdi + 1024]            ; AES: round 2
     vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  xmm21, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     xmm2, xmm2, [rdi + 1088]            ; AES: round 3
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, [rdi + 1152]            ; AES: round 4
+    vaesenc     xmm2, xmm2, [rdi + 1216]            ; AES: round 5
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, [rdi + 1280]            ; AES: round 6
+    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, [rdi + 1344]            ; AES: round 7
+    vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vaesenc     xmm2, xmm2, [rdi + 1472]            ; AES: round 9
+    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, [rdi + 1536]            ; AES: round 10
+    vaesenc     xmm2, xmm2, [rdi + 1600]            ; AES: round 11
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vpxorq      xmm20, xmm21, xmm4                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenclast zmm4, zmm2, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm2, xmm2, [rdi + 1664]            ; AES: round 12
+    vpxorq      xmm6, xmm7, xmm4                    ; S: LO += it
+    vaesenc     xmm2, xmm2, [rdi + 1728]            ; AES: round 13
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
     cmp         rbx, 0x10
@@ -9171,469 +9179,470 @@ gcm256_avx512_k_clmul1_x20_short_open:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
     cmp         rbx, 0x08
-    jae         short .alone_in_1_longest
+    jae         .alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm21, [r9]                         ; the first bytes
-    vmovd       xmm22, [r9 + rbx - 4]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 20]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovd       xmm7, [r9]                          ; the first bytes
+    vmovd       xmm8, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm21, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm22, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x01
-    vporq       xmm21, xmm21, xmm22
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm7, xmm7, xmm8
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm22, rdx
+    vmovq       xmm8, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x02
-    vporq       xmm21, xmm21, xmm22
-    vpandq      xmm21, xmm21, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm7, xmm7, xmm8
+    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm21, [r9]                         ; the first bytes
-    vmovq       xmm22, [r9 + rbx - 8]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rcx + 24]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovq       xmm7, [r9]                          ; the first bytes
+    vmovq       xmm8, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm7, xmm8                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      xmm20, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm20, zmm6, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vaesenclast zmm6, zmm6, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
     vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
     cmp         rbx, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     vmovd       [r11], xmm4                         ; the first bytes
-    vpshufb     xmm3, xmm4, [rcx + rbx + 12]        ; the last bytes
-    vmovd       [r11 + rbx - 4], xmm3               ; the last bytes
+    vpshufb     xmm2, xmm4, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [r11 + rbx - 4], xmm2               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     vpextrb     byte [r11], xmm4, 0x00              ; the first bytes
     mov         rdx, rbx
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm4, [rcx + rdx + 16]
-    vpextrb     byte [r11 + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm4, [rcx + rbx + 15]        ; the last bytes
-    vpextrb     byte [r11 + rbx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm2, xmm4, [rcx + rdx + 16]
+    vpextrb     byte [r11 + rdx], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm4, [rcx + rbx + 15]        ; the last bytes
+    vpextrb     byte [r11 + rbx - 1], xmm2, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     vpextrq     [r11], xmm4, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm4, [rcx + rbx + 8]         ; the last bytes
-    vpextrq     [r11 + rbx - 8], xmm3, 0x00         ; the last bytes
+    vpshufb     xmm2, xmm4, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [r11 + rbx - 8], xmm2, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm21, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      xmm20, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm20, zmm6, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vaesenclast zmm6, zmm6, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
     vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm4                         ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm2                         ; written
     jmp         .alone_reduce
 .alone_from_17:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm21, [r9]                         ; whole blocks
-    vmovdqu64   xmm22, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      xmm20, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm20, zmm6, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vaesenclast zmm6, zmm6, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
     vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm4                         ; written
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm2                         ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm4, 0x01
-    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + rbx - 16]        ; at the end
-    vpshufb     xmm4, xmm4, [rcx + rbx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm4, zmm2, 0x01
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rcx + rbx - 16]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rbx + 160]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm21, [r9]                         ; whole blocks
-    vmovdqu64   xmm22, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      xmm20, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm20, zmm6, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vaesenclast zmm6, zmm6, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
     vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm4                         ; written
-    vextracti64x2 xmm3, zmm4, 0x01
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm2                         ; written
+    vextracti64x2 xmm4, zmm2, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rbx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rbx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm2, 0x02
+    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + rbx - 32]        ; at the end
+    vpshufb     xmm4, xmm4, [rcx + rbx + 144]       ; in front
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm21, [r9]                         ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm22, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm7, [r9]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      xmm20, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm20, zmm6, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vaesenclast zmm6, zmm6, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
     vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm4, 0x02
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vextracti64x2 xmm2, zmm4, 0x02
     vmovdqu64   [r11], ymm4                         ; written
-    vmovdqu64   [r11 + 32], xmm3                    ; written
+    vmovdqu64   [r11 + 32], xmm2                    ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     vextracti64x2 xmm4, zmm4, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + rbx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rbx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + rbx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rcx + rbx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r11 + rbx - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm21, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpternlogq  xmm22, xmm5, xmm6, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm7, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      xmm20, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm20, zmm6, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm6, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vaesenclast zmm6, zmm6, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
     vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm4                         ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm2                         ; written
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, rbx
@@ -9647,594 +9656,595 @@ gcm256_avx512_k_clmul1_x20_short_open:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .alone_in_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm21, [r8]                         ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm21, [r8]                         ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm21, [r8]                         ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
+    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm21, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         r8, [rdi + 368]
     sub         r8, rdx                             ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .alone_over_3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm25, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm23, xmm20, [rdi + 368], 0x01     ; lengths: A1·B0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm24, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpternlogq  xmm25, xmm23, xmm24, 0x96           ; S: LO += it
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm22, xmm20, [rdi + 816], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm7, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  xmm22, xmm6, xmm7, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm3, [r8 + 432], 0x00        ; S: A0·K0
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vpternlogq  xmm10, xmm9, xmm2, 0x96             ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 1
+    vaesenc     xmm4, xmm5, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [r8 + 432], 0x10        ; S: A0·K1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
     vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpxorq      xmm20, xmm25, xmm6                  ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpshufb     zmm6, zmm21, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm6, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm20, zmm7, zmm8, 0x96             ; C2: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpxorq      xmm6, xmm10, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
+    vpshufb     zmm8, zmm7, zmm0                    ; C
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, [r8 + 512], 0x00       ; C2: A0·K0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm2, zmm14                   ; AES: round 9
-    vpxorq      xmm2, xmm22, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm6, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm6, zmm7, zmm17                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
-    vaesenclast zmm6, zmm6, zmm19                   ; AES: E_K(J_0)
-    vpternlogq  zmm20, zmm7, zmm8, 0x96             ; C1: LO += it
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm6, zmm19, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm5, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x10        ; C2: A0·K1
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x00        ; C1: A0·K0
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
+    vpxorq      zmm9, zmm30, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm8, [r8], 0x11              ; C1: A1·B1
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm4, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm26, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 368], 0x01     ; lengths: A1·B0
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [r8 + 432], 0x00       ; S: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpternlogq  xmm26, xmm24, xmm25, 0x96           ; S: LO += it
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm11, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm24, xmm20, [rdi + 816], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 1
-    vpclmulqdq  xmm20, xmm20, [rdi + 368], 0x11     ; lengths: A1·B1
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vpternlogq  xmm24, xmm20, xmm6, 0x96            ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
+    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r8 + 432], 0x10        ; S: A0·K1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
     vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm22, zmm8                   ; AES: round 3
-    vpxorq      xmm20, xmm26, xmm6                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vmovdqu64   zmm6, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; C2: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpxorq      xmm6, xmm12, xmm6                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x00       ; C2: A0·K0
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm2, zmm12                   ; AES: round 7
-    vpxorq      xmm2, xmm24, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm6, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpshufb     zmm7, zmm21, zmm0                   ; C
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm7, [r8 + 576], 0x00        ; C3: A0·K0
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm7, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm7, [r8 + 576], 0x10        ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
-    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm8, zmm6, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm6, zmm7, [r8 + 448], 0x00        ; C1: A0·K0
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm8, zmm7, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm20, zmm6, zmm8, 0x96             ; C1: LO += it
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm7, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vpshufb     zmm9, zmm7, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 12
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm9, [r8], 0x01             ; C1: A1·B0
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C1: LO += it
+    vpxorq      zmm2, zmm30, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpclmulqdq  zmm2, zmm9, [r8 + 448], 0x10        ; C1: A0·K1
+    vpxorq      zmm5, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm9, [r8], 0x11              ; C1: A1·B1
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm2, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
     cmp         rbx, 257
     jae         .alone_over_4
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm27, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 368], 0x01     ; lengths: A1·B0
-    vpaddd      zmm25, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm13, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm12, xmm3, [r8 + 432], 0x00       ; S: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpternlogq  xmm27, xmm24, xmm26, 0x96           ; S: LO += it
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm26, xmm20, [rdi + 816], 0x10     ; lengths: A0·K1
-    vpxorq      zmm24, zmm25, zmm5                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpternlogq  xmm13, xmm11, xmm12, 0x96           ; S: LO += it
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm22, xmm3, [r8 + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vpternlogq  xmm26, xmm5, xmm22, 0x96            ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 2
-    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 2
-    vpxorq      xmm20, xmm27, xmm5                  ; S: LO += it
-    vaesenc     zmm5, zmm24, zmm7                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm23, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpternlogq  zmm20, zmm8, zmm23, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm2, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm3, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm22, zmm10                  ; AES: round 5
-    vpxorq      xmm2, xmm26, xmm2                   ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm9, zmm7, 0x96              ; C2: HI += it
-    vaesenc     zmm7, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm8, [r8 + 576], 0x00        ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm8, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm20, zmm9, zmm10, 0x96            ; C3: LO += it
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm8, [r8 + 576], 0x10        ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
-    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpshufb     zmm8, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm9, zmm8, [r8 + 640], 0x00        ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm20, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm8, [r8 + 640], 0x10        ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 13
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm9, zmm7, zmm19                   ; AES: E_K(J_0)
-    vpshufb     zmm7, zmm8, zmm0                    ; C
-    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x00        ; C1: A0·K0
-    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; C1: LO += it
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm7, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r8 + 432], 0x10        ; S: A0·K1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpternlogq  xmm11, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vaesenc     zmm5, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 2
+    vpxorq      xmm6, xmm13, xmm6                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm10, [r8 + 512], 0x00      ; C2: A0·K0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x10      ; C2: A0·K1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C3: A0·K0
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C3: A0·K1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vpshufb     zmm10, zmm7, zmm0                   ; C
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm10, [r8 + 640], 0x00      ; C4: A0·K0
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm10, [r8 + 640], 0x10      ; C4: A0·K1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 12
+    vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x00      ; C1: A0·K0
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm30, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm10, [r8], 0x01            ; C1: A1·B0
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C1: LO += it
+    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpclmulqdq  zmm2, zmm10, [r8 + 448], 0x10       ; C1: A0·K1
+    vpxorq      zmm5, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm10, [r8], 0x11             ; C1: A1·B1
+    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm2, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm28, xmm20, [rdi + 816], 0x00     ; lengths: A0·K0
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 368], 0x01     ; lengths: A1·B0
-    vpaddd      zmm25, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm3, [r8 + 432], 0x00       ; S: A0·K0
-    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm14, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm13, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
-    vpternlogq  xmm28, xmm24, xmm26, 0x96           ; S: LO += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm29, xmm20, [rdi + 816], 0x10     ; lengths: A0·K1
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm20, xmm20, [rdi + 368], 0x11     ; lengths: A1·B1
-    vpxorq      zmm24, zmm25, zmm5                  ; AES: + k_0
-    vpxorq      zmm25, zmm27, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm26, xmm3, [r8 + 432], 0x10       ; S: A0·K1
+    vpternlogq  xmm14, xmm11, xmm13, 0x96           ; S: LO += it
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm13, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpxorq      zmm11, zmm12, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpternlogq  xmm29, xmm20, xmm26, 0x96           ; S: HI += it
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 1
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm3, [r8 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpxorq      xmm20, xmm28, xmm20                 ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vmovdqu64   zmm6, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm6, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm25, zmm6, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vpternlogq  zmm20, zmm7, zmm25, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm2, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm22, zmm9                   ; AES: round 4
-    vpxorq      xmm2, xmm29, xmm2                   ; S: HI += it
-    vaesenc     zmm8, zmm23, zmm9                   ; AES: round 4
-    vaesenc     zmm22, zmm24, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm23, zmm6, [r8 + 512], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpternlogq  zmm2, zmm23, zmm6, 0x96             ; C2: HI += it
-    vaesenc     zmm6, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm22, zmm10                  ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpternlogq  zmm20, zmm10, zmm11, 0x96           ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm9, [r8 + 640], 0x00       ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm9, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
-    vpternlogq  zmm20, zmm10, zmm11, 0x96           ; C4: LO += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm10, zmm9, [r8 + 640], 0x10       ; C4: A0·K1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm9, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C4: HI += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vpshufb     zmm9, zmm21, zmm0                   ; C
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm10, zmm9, [r8 + 704], 0x00       ; C5: A0·K0
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm11, zmm9, [r8 + 256], 0x01       ; C5: A1·B0
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 12
-    vpternlogq  zmm20, zmm10, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 13
-    vpclmulqdq  zmm10, zmm9, [r8 + 704], 0x10       ; C5: A0·K1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 13
-    vpclmulqdq  zmm9, zmm9, [r8 + 256], 0x11        ; C5: A1·B1
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 13
-    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C5: HI += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vaesenclast zmm7, zmm7, zmm19                   ; AES: E_K(J_0)
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm7, zmm19, [r9]                   ; AES: k_Nr + text
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm9, [r8 + 448], 0x00        ; C1: A0·K0
-    vpxorq      zmm7, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm9, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm20, zmm3, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm19, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm9, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm9, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm6, zmm19, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm3, [r8 + 432], 0x10        ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vpternlogq  xmm13, xmm6, xmm5, 0x96             ; S: HI += it
+    vaesenc     zmm5, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm16                  ; AES: round 1
+    vaesenc     zmm10, zmm11, zmm16                 ; AES: round 1
+    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vpxorq      xmm6, xmm14, xmm6                   ; S: LO += it
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vpclmulqdq  zmm12, zmm11, [r8 + 512], 0x00      ; C2: A0·K0
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm11, [r8 + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpternlogq  zmm6, zmm12, zmm14, 0x96            ; C2: LO += it
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vpxorq      xmm3, xmm13, xmm3                   ; S: HI += it
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm11, [r8 + 512], 0x10      ; C2: A0·K1
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm11, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C2: HI += it
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm11, [r8 + 576], 0x00      ; C3: A0·K0
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm11, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm11, [r8 + 576], 0x10      ; C3: A0·K1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm11, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x00      ; C4: A0·K0
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vpclmulqdq  zmm13, zmm11, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C4: LO += it
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x10      ; C4: A0·K1
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm11, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C4: HI += it
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vpshufb     zmm11, zmm7, zmm0                   ; C
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x00      ; C5: A0·K0
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm11, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 12
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C5: LO += it
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x10      ; C5: A0·K1
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm11, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C5: HI += it
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm30, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm11, [r8 + 448], 0x00       ; C1: A0·K0
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm11, [r8], 0x01            ; C1: A1·B0
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpternlogq  zmm6, zmm8, zmm12, 0x96             ; C1: LO += it
+    vpxorq      zmm2, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm11, [r8 + 448], 0x10       ; C1: A0·K1
+    vpxorq      zmm5, zmm30, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm11, [r8], 0x11             ; C1: A1·B1
+    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm2, zmm8, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [r11 + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm4, 0x02
-    vmovdqu64   [rdx], ymm4                         ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vextracti64x2 xmm2, zmm5, 0x02
+    vmovdqu64   [rdx], ymm5                         ; written
+    vmovdqu64   [rdx + 32], xmm2                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm5, 0x03
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm4                         ; written
-    vextracti64x2 xmm3, zmm4, 0x01
+    vmovdqu64   [rdx], ymm5                         ; written
+    vextracti64x2 xmm2, zmm5, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm5, 0x02
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm4                         ; written
+    vmovdqu64   [rdx], xmm5                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm4, 0x01
-    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm4, [rsi + rcx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm5, 0x01
+    vpxorq      xmm2, xmm2, xmm5                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm5, [rsi + rcx + 160]       ; in front
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm3, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm2, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpxorq      xmm4, xmm5, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm4                         ; written
+    vmovdqu64   [rdx], zmm5                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm20, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm20, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
@@ -10242,171 +10252,171 @@ gcm256_avx512_k_clmul1_x20_short_open:
     vpxorq      xmm1, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm23, xmm3, [rdi + 496], 0x00      ; S: A0·K0
-    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm26, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpxorq      xmm30, xmm23, xmm25                 ; S: LO += it
-    vpaddd      zmm23, zmm4, zmm21                  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vmovdqu64   zmm25, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm27, zmm4, zmm22                  ; AES: 16 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpshufb     zmm25, zmm25, zmm0                  ; C
+    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
+    vmovdqu64   zmm8, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
+    vpshufb     zmm6, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm3, [rdi + 496], 0x00       ; S: A0·K0
+    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm12, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpaddd      zmm13, zmm4, zmm7                   ; AES: 12 blocks ahead
+    vpxorq      xmm28, xmm9, xmm12                  ; S: LO += it
+    vpshufb     zmm9, zmm13, zmm0                   ; AES: counter block
+    vpaddd      zmm12, zmm4, zmm8                   ; AES: 16 blocks ahead
+    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm13, [rdi + 576], 0x00     ; C2: A0·K0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm15, zmm13, [rdi + 128], 0x01     ; C2: A1·B0
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm28, zmm25, [rdi + 576], 0x00     ; C2: A0·K0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm25, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2: LO += it
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vpclmulqdq  xmm28, xmm3, [rdi + 496], 0x10      ; S: A0·K1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vpternlogq  zmm28, zmm14, zmm15, 0x96           ; C2: LO += it
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm14, xmm3, [rdi + 496], 0x10      ; S: A0·K1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
     vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vpxorq      xmm29, xmm28, xmm3                  ; S: HI += it
-    vaesenc     zmm3, zmm27, zmm6                   ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x10     ; C2: A0·K1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpternlogq  zmm29, zmm27, zmm25, 0x96           ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vmovdqu64   zmm25, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vpshufb     zmm25, zmm25, zmm0                  ; C
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm27, zmm25, [rdi + 640], 0x00     ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm25, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C3: LO += it
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm27, zmm25, [rdi + 640], 0x10     ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
-    vpternlogq  zmm29, zmm27, zmm25, 0x96           ; C3: HI += it
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vmovdqu64   zmm25, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vpshufb     zmm25, zmm25, zmm0                  ; C
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm27, zmm25, [rdi + 704], 0x00     ; C4: A0·K0
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm28, zmm25, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C4: LO += it
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm27, zmm25, [rdi + 704], 0x10     ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm25, zmm25, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vpternlogq  zmm29, zmm27, zmm25, 0x96           ; C4: HI += it
-    vaesenc     zmm25, zmm26, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vmovdqu64   zmm26, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm26, [rdi + 768], 0x00     ; C5: A0·K0
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm26, [rdi + 320], 0x01     ; C5: A1·B0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C5: LO += it
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 10
-    vpclmulqdq  zmm27, zmm26, [rdi + 768], 0x10     ; C5: A0·K1
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5: A1·B1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C5: HI += it
-    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 11
-    vmovdqu64   zmm26, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm17                 ; AES: round 12
-    vpclmulqdq  zmm27, zmm26, [rdi + 512], 0x00     ; C1: A0·K0
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm17                 ; AES: round 12
-    vpclmulqdq  zmm28, zmm26, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm20, zmm20, zmm18                 ; AES: round 13
-    vpclmulqdq  zmm27, zmm26, [rdi + 512], 0x10     ; C1: A0·K1
-    vaesenc     zmm24, zmm24, zmm18                 ; AES: round 13
-    vaesenc     zmm25, zmm25, zmm18                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm26, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     zmm23, zmm23, zmm18                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C1: HI += it
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm26, zmm30, zmm1, 0x10            ; reduce: LO0·Q'
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vpxorq      xmm15, xmm14, xmm3                  ; S: HI += it
+    vaesenc     zmm3, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm13, [rdi + 576], 0x10      ; C2: A0·K1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vpternlogq  zmm15, zmm6, zmm13, 0x96            ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vmovdqu64   zmm6, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm6, [rdi + 640], 0x00      ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm6, [rdi + 192], 0x01      ; C3: A1·B0
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C3: LO += it
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm6, [rdi + 640], 0x10      ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C3: A1·B1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vpternlogq  zmm15, zmm13, zmm6, 0x96            ; C3: HI += it
+    vaesenc     zmm6, zmm12, zmm20                  ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vmovdqu64   zmm12, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm12, [rdi + 704], 0x00     ; C4: A0·K0
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm12, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C4: LO += it
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm12, [rdi + 704], 0x10     ; C4: A0·K1
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpternlogq  zmm15, zmm13, zmm12, 0x96           ; C4: HI += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vmovdqu64   zmm12, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm12, [rdi + 768], 0x00     ; C5: A0·K0
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm12, [rdi + 320], 0x01     ; C5: A1·B0
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm13, zmm12, [rdi + 768], 0x10     ; C5: A0·K1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm12, [rdi + 320], 0x11     ; C5: A1·B1
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vpternlogq  zmm15, zmm13, zmm12, 0x96           ; C5: HI += it
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
+    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
+    vpshufb     zmm12, zmm12, zmm0                  ; C
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm12, [rdi + 512], 0x00     ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 12
+    vpclmulqdq  zmm14, zmm12, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 12
+    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C1: LO += it
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vpclmulqdq  zmm13, zmm12, [rdi + 512], 0x10     ; C1: A0·K1
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 13
+    vpclmulqdq  zmm12, zmm12, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
+    vpternlogq  zmm15, zmm13, zmm12, 0x96           ; C1: HI += it
+    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vpclmulqdq  zmm12, zmm28, zmm1, 0x10            ; reduce: LO0·Q'
+    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm19, [r9]                   ; AES: k_Nr + text
-    vpshufd     zmm27, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpternlogq  zmm27, zmm29, zmm26, 0x96           ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm2, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vextracti64x4 ymm2, zmm27, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm20, zmm19, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm25, zmm20                 ; AES: last round: the other text
-    vpxorq      ymm2, ymm27, ymm2                   ; reduce: add up the lanes
-    vmovdqu64   [r11 + 128], zmm20                  ; AES: written
-    vpxorq      zmm20, zmm19, [r9 + 192]            ; AES: k_Nr + text
-    vextracti64x2 xmm24, ymm2, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm20, zmm23, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm20                  ; AES: written
-    vpxorq      xmm23, xmm2, xmm24                  ; reduce: add up the lanes
-    vpxorq      zmm2, zmm19, [r9 + 256]             ; AES: k_Nr + text
+    vpshufd     zmm13, zmm28, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm30, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm13, zmm15, zmm12, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm3, zmm13, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      ymm3, ymm13, ymm3                   ; reduce: add up the lanes
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm10, zmm30, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vpxorq      xmm10, xmm3, xmm2                   ; reduce: add up the lanes
+    vmovdqu64   [r11 + 192], zmm9                   ; AES: written
+    vpxorq      zmm2, zmm30, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
     add         r11, 320
@@ -10416,146 +10426,146 @@ gcm256_avx512_k_clmul1_x20_short_open:
 .group:
     vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
     vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm20, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm6, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm6, zmm0                    ; AES: counter block
     vpshufb     zmm3, zmm3, zmm0                    ; C3·H^3: C
-    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vmovdqu64   zmm25, [r9 + 192]                   ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm26, zmm4, zmm21                  ; AES: 12 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpshufb     zmm25, zmm25, zmm0                  ; C4·H^2: C
-    vpaddd      zmm27, zmm4, zmm22                  ; AES: 16 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm3, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vmovdqu64   zmm11, [r9 + 192]                   ; C4·H^2: C, bytes as in memory
+    vpaddd      zmm12, zmm4, zmm7                   ; AES: 12 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^2: C
+    vpaddd      zmm13, zmm4, zmm8                   ; AES: 16 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C3·H^3: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
-    vpclmulqdq  zmm28, zmm3, [rdi + 192], 0x01      ; C3·H^3: A1·B0
+    vpclmulqdq  zmm14, zmm3, [rdi + 192], 0x01      ; C3·H^3: A1·B0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm25, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm15, zmm11, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
+    vpternlogq  zmm28, zmm14, zmm15, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 1
     vpclmulqdq  zmm31, zmm3, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
     vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm25, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpternlogq  zmm31, zmm3, zmm28, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm3, zmm24, zmm7                   ; AES: round 2
-    vmovdqu64   zmm24, [r9 + 256]                   ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 2
-    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^1: C
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm25, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm29, zmm24, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm25, zmm25, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm24, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vpternlogq  zmm31, zmm25, zmm28, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm25, zmm26, zmm10                 ; AES: round 5
-    vmovdqu64   zmm26, [r9 + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^4: C
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm28, zmm24, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm29, zmm26, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm24, zmm24, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpternlogq  zmm31, zmm24, zmm28, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm24, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm25, zmm27, zmm13                 ; AES: round 8
-    vmovdqu64   zmm27, [r9]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vpshufb     zmm27, zmm27, zmm0                  ; C1·H^5: C
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpxorq      zmm23, zmm27, zmm23                 ; C1·H^5: A = X + C
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm27, zmm26, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm28, zmm23, [rdi + 512], 0x00     ; C1·H^5: A0·K0
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 10
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 10
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 11
-    vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 11
-    vpclmulqdq  zmm27, zmm23, [rdi + 512], 0x10     ; C1·H^5: A0·K1
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vpternlogq  zmm31, zmm26, zmm27, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm20, zmm20, zmm17                 ; AES: round 12
-    vpclmulqdq  zmm26, zmm23, [rdi + 64], 0x01      ; C1·H^5: A1·B0
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 12
-    vpxorq      zmm26, zmm30, zmm26                 ; C1·H^5: LO += it
-    vaesenc     zmm25, zmm25, zmm17                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vpclmulqdq  zmm23, zmm23, [rdi + 64], 0x11      ; C1·H^5: A1·B1
-    vaesenc     zmm20, zmm20, zmm18                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vpshufd     zmm27, zmm26, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm24, zmm24, zmm18                 ; AES: round 13
-    vaesenc     zmm25, zmm25, zmm18                 ; AES: round 13
-    vpternlogq  zmm31, zmm23, zmm27, 0x96           ; reduce: + HI
-    vpxorq      zmm23, zmm19, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm23                   ; AES: last round: the other text
-    vpclmulqdq  zmm23, zmm26, zmm1, 0x10            ; reduce: LO0·Q'
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm14, zmm11, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpternlogq  zmm31, zmm3, zmm14, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm3, zmm9, zmm17                   ; AES: round 2
+    vmovdqu64   zmm9, [r9 + 256]                    ; C5·H^1: C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm0                    ; C5·H^1: C
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm11, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm15, zmm9, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
+    vpternlogq  zmm28, zmm14, zmm15, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm14, zmm9, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
+    vpternlogq  zmm31, zmm11, zmm14, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vaesenc     zmm11, zmm12, zmm20                 ; AES: round 5
+    vmovdqu64   zmm12, [r9 + 64]                    ; C2·H^4: C, bytes as in memory
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vpshufb     zmm12, zmm12, zmm0                  ; C2·H^4: C
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm9, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm15, zmm12, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
+    vpternlogq  zmm28, zmm14, zmm15, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm14, zmm12, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpternlogq  zmm31, zmm9, zmm14, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm9, zmm11, zmm23                  ; AES: round 8
+    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 8
+    vmovdqu64   zmm13, [r9]                         ; C1·H^5: C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
+    vpshufb     zmm13, zmm13, zmm0                  ; C1·H^5: C
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpxorq      zmm10, zmm13, zmm10                 ; C1·H^5: A = X + C
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm13, zmm12, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm14, zmm10, [rdi + 512], 0x00     ; C1·H^5: A0·K0
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 10
+    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm12, zmm12, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm10, [rdi + 512], 0x10     ; C1·H^5: A0·K1
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
+    vpternlogq  zmm31, zmm12, zmm13, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 12
+    vpclmulqdq  zmm12, zmm10, [rdi + 64], 0x01      ; C1·H^5: A1·B0
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 12
+    vpxorq      zmm12, zmm28, zmm12                 ; C1·H^5: LO += it
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm10, [rdi + 64], 0x11      ; C1·H^5: A1·B1
+    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
+    vpshufd     zmm13, zmm12, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 13
+    vpternlogq  zmm31, zmm10, zmm13, 0x96           ; reduce: + HI
+    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm12, zmm1, 0x10            ; reduce: LO0·Q'
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm23, zmm23, zmm31                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm10, zmm10, zmm31                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vextracti64x4 ymm2, zmm23, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm20, zmm19, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm20                   ; AES: last round: the other text
-    vpxorq      ymm2, ymm23, ymm2                   ; reduce: add up the lanes
+    vextracti64x4 ymm2, zmm10, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm6, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpxorq      ymm2, ymm10, ymm2                   ; reduce: add up the lanes
     vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm19, [r9 + 192]             ; AES: k_Nr + text
-    vextracti64x2 xmm20, ymm2, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm30, [r9 + 192]             ; AES: k_Nr + text
+    vextracti64x2 xmm6, ymm2, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpxorq      xmm23, xmm2, xmm20                  ; reduce: add up the lanes
-    vpxorq      zmm2, zmm19, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vpxorq      xmm10, xmm2, xmm6                   ; reduce: add up the lanes
+    vpxorq      zmm2, zmm30, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
     add         r11, 320
@@ -10579,55 +10589,55 @@ gcm256_avx512_k_clmul1_x20_short_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
     vmovdqu64   ymm3, [r8]                          ; whole blocks
     vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm20, 0x03            ; with them
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm9, zmm3, xmm6, 0x03             ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
     vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm20, 0x02            ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm9, zmm3, xmm6, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_in_under_17
     vmovdqu64   xmm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm20, 0x01            ; with them
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm9, ymm3, xmm6, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
+    vmovdqu64   xmm9, [r8]                          ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
     vmovq       xmm3, [r8]                          ; the first bytes
-    vmovq       xmm20, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm20, xmm20, [rdx + 24]            ; in their places
-    vporq       xmm3, xmm3, xmm20                   ; zero-padded
+    vmovq       xmm6, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
+    vporq       xmm9, xmm3, xmm6                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
     vmovd       xmm3, [r8]                          ; the first bytes
-    vmovd       xmm20, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm20, xmm20, [rdx + 20]            ; in their places
-    vporq       xmm3, xmm3, xmm20                   ; zero-padded
+    vmovd       xmm6, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
+    vporq       xmm9, xmm3, xmm6                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       ebp, byte [r8]                      ; byte 0
@@ -10636,553 +10646,552 @@ gcm256_avx512_k_clmul1_x20_short_open:
     mov         rbp, rcx
     shr         rbp, 0x01
     movzx       ebp, byte [r8 + rbp]                ; byte n >> 1
-    vmovq       xmm20, rbp
+    vmovq       xmm6, rbp
     mov         ebp, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x01
-    vporq       xmm3, xmm3, xmm20
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm3, xmm3, xmm6
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm20, r8
+    vmovq       xmm6, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x02
-    vporq       xmm3, xmm3, xmm20
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm3, xmm3, xmm6
+    vpandq      xmm9, xmm3, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm3, [r8]                          ; whole blocks
+    vmovdqu64   zmm9, [r8]                          ; whole blocks
 .rest_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         r8, [rdi + 368]
     sub         r8, rdx                             ; H^(m+1)
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .rest_over_3
     cmp         rbx, 0x81
     jae         .rest_over_2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm20, xmm2, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm4, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
     vpclmulqdq  xmm5, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpxorq      xmm20, xmm20, xmm5                  ; lengths: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpshufb     zmm5, zmm3, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpxorq      zmm5, zmm5, zmm23                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
+    vpxorq      xmm6, xmm4, xmm5                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vpshufb     zmm4, zmm9, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vpxorq      zmm4, zmm4, zmm10                   ; A = X + C
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x00        ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm4, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpternlogq  zmm6, zmm5, zmm7, 0x96              ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm7, zmm3, zmm26                   ; AES: round 11
+    vpxorq      xmm3, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm7, zmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x10        ; C1: A0·K1
+    vpxorq      zmm7, zmm30, zmm9                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm9, zmm2, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm4, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm2, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpxorq      zmm24, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      xmm20, xmm21, xmm22                 ; lengths: LO += it
+    vpclmulqdq  xmm7, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      xmm6, xmm6, xmm7                    ; lengths: LO += it
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm24, zmm6                   ; AES: round 1
-    vpshufb     zmm21, zmm3, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm21, [r8 + 512], 0x00       ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm21, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C2: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
+    vpshufb     zmm5, zmm9, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x00        ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm21, [r8 + 512], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm21, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm6, zmm7, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vpxorq      zmm6, zmm6, zmm23                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm6, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpternlogq  zmm20, zmm7, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm7, zmm19, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpclmulqdq  zmm5, zmm6, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm3, zmm21                   ; AES: round 6
+    vpxorq      xmm3, xmm7, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm8, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C2: A0·K1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vpxorq      zmm5, zmm5, zmm10                   ; A = X + C
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C1: LO += it
+    vpxorq      zmm7, zmm30, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm5, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm30, zmm9                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm2, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm22, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm8, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      xmm20, xmm20, xmm24                 ; lengths: LO += it
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      xmm6, xmm6, xmm8                    ; lengths: LO += it
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
+    vmovdqu64   zmm8, [r9 + 64]                     ; C, bytes as in memory
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpshufb     zmm5, zmm24, zmm0                   ; C
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm5, [r8 + 512], 0x00       ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm6, zmm21, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm21, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm20, zmm24, zmm21, 0x96           ; C2: LO += it
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm22, zmm8                   ; AES: round 3
-    vpclmulqdq  xmm21, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpshufb     zmm5, zmm8, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm5, [r8 + 512], 0x00        ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpternlogq  zmm6, zmm8, zmm11, 0x96             ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm11, zmm3, zmm19                  ; AES: round 4
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpxorq      xmm2, xmm21, xmm2                   ; lengths: HI += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpxorq      xmm3, xmm8, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm11, zmm20                  ; AES: round 5
     vpclmulqdq  zmm8, zmm5, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
     vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm6, zmm12                   ; AES: round 7
-    vpshufb     zmm6, zmm3, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [r8 + 576], 0x00        ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [r8 + 576], 0x10        ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm6, zmm7, zmm16                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vpshufb     zmm5, zmm9, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm5, [r8 + 576], 0x00        ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm5, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpternlogq  zmm6, zmm8, zmm11, 0x96             ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [r8 + 576], 0x10        ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
+    vaesenc     zmm5, zmm7, zmm26                   ; AES: round 11
     vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
     vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpxorq      zmm7, zmm7, zmm23                   ; A = X + C
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vpxorq      zmm7, zmm7, zmm10                   ; A = X + C
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
     vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm7, [r8], 0x01             ; C1: A1·B0
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm20, zmm8, zmm10, 0x96            ; C1: LO += it
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm19, [r9 + 64]              ; AES: k_Nr + text
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm7, [r8], 0x01             ; C1: A1·B0
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm8, zmm11, 0x96             ; C1: LO += it
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm5, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C1: HI += it
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpclmulqdq  zmm2, zmm7, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm30, zmm9                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .rest_over_4
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm2, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpaddd      zmm26, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpxorq      xmm20, xmm20, xmm25                 ; lengths: LO += it
-    vpaddd      zmm4, zmm4, zmm21                   ; AES: 12 blocks ahead
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpaddd      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpxorq      xmm6, xmm6, xmm11                   ; lengths: LO += it
+    vpaddd      zmm4, zmm4, zmm7                    ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm21, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpshufb     zmm21, zmm21, zmm0                  ; C
-    vpxorq      zmm25, zmm26, zmm5                  ; AES: + k_0
+    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpxorq      zmm11, zmm12, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm21, [r8 + 512], 0x00       ; C2: A0·K0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm21, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm20, zmm5, zmm26, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm22, zmm7                   ; AES: round 2
-    vaesenc     zmm6, zmm24, zmm7                   ; AES: round 2
-    vpclmulqdq  xmm22, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm24, zmm25, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm7, [r8 + 512], 0x00        ; C2: A0·K0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpternlogq  zmm6, zmm5, zmm12, 0x96             ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpxorq      xmm2, xmm22, xmm2                   ; lengths: HI += it
-    vaesenc     zmm7, zmm24, zmm8                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm21, [r8 + 512], 0x10       ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm21, zmm21, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm2, zmm8, zmm21, 0x96             ; C2: HI += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm12, zmm3, zmm18                  ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vpxorq      xmm3, xmm8, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm11, zmm18                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x10        ; C2: A0·K1
+    vaesenc     zmm11, zmm12, zmm19                 ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C2: HI += it
+    vaesenc     zmm7, zmm11, zmm20                  ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
     vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm8, [r8 + 576], 0x00        ; C3: A0·K0
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm8, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpternlogq  zmm20, zmm9, zmm10, 0x96            ; C3: LO += it
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm8, [r8 + 576], 0x10        ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm8, [r8 + 576], 0x00       ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm8, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [r8 + 576], 0x10       ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
     vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpshufb     zmm8, zmm3, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm8, [r8 + 640], 0x00        ; C4: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm10, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vpternlogq  zmm20, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm9, zmm8, [r8 + 640], 0x10        ; C4: A0·K1
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vpshufb     zmm8, zmm9, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm8, [r8 + 640], 0x00       ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm8, [r8 + 640], 0x10       ; C4: A0·K1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
     vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 12
+    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
     vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 13
-    vpxorq      zmm8, zmm8, zmm23                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm8, [r8 + 448], 0x00       ; C1: A0·K0
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpclmulqdq  zmm5, zmm8, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm9, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm20, zmm10, zmm5, 0x96            ; C1: LO += it
-    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
-    vpxorq      zmm5, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm8, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vpxorq      zmm8, zmm8, zmm10                   ; A = X + C
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm8, [r8 + 448], 0x00       ; C1: A0·K0
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpclmulqdq  zmm7, zmm8, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm30, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm6, zmm11, zmm7, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm8, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm5, zmm30, zmm9                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
-    vpshufb     zmm24, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm2, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm25, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpxorq      xmm20, xmm20, xmm26                 ; lengths: LO += it
-    vpaddd      zmm21, zmm4, zmm21                  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vmovdqu64   zmm26, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm4, zmm4, zmm22                   ; AES: 16 blocks ahead
+    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm12, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpxorq      xmm6, xmm6, xmm12                   ; lengths: LO += it
+    vpaddd      zmm7, zmm4, zmm7                    ; AES: 12 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm4, zmm4, zmm8                    ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm22, zmm26, zmm0                  ; C
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm22, [r8 + 512], 0x00      ; C2: A0·K0
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm22, [r8 + 64], 0x01       ; C2: A1·B0
+    vpshufb     zmm8, zmm12, zmm0                   ; C
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm12, zmm8, [r8 + 512], 0x00       ; C2: A0·K0
+    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm24, zmm6                   ; AES: round 1
-    vpternlogq  zmm20, zmm26, zmm28, 0x96           ; C2: LO += it
-    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 1
-    vaesenc     zmm25, zmm27, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm26, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
+    vpternlogq  zmm6, zmm12, zmm14, 0x96            ; C2: LO += it
+    vaesenc     zmm5, zmm11, zmm16                  ; AES: round 1
+    vaesenc     zmm11, zmm13, zmm16                 ; AES: round 1
+    vpclmulqdq  xmm12, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm24, zmm7                   ; AES: round 2
-    vpxorq      xmm2, xmm26, xmm2                   ; lengths: HI += it
-    vaesenc     zmm24, zmm25, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm22, [r8 + 512], 0x10      ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm22, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm22, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vpternlogq  zmm2, zmm25, zmm7, 0x96             ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vmovdqu64   zmm7, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm22, zmm9                   ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm7, [r8 + 576], 0x00        ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm22, zmm7, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vpternlogq  zmm20, zmm9, zmm22, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [r8 + 576], 0x10        ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm10, zmm21, zmm11                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm2, zmm9, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm9, zmm10, zmm12                  ; AES: round 7
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm7, [r8 + 640], 0x00       ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm7, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm20, zmm10, zmm11, 0x96           ; C4: LO += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm7, [r8 + 640], 0x10       ; C4: A0·K1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpternlogq  zmm2, zmm10, zmm7, 0x96             ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vaesenc     zmm7, zmm8, zmm15                   ; AES: round 10
-    vpshufb     zmm8, zmm3, zmm0                    ; C
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm10, zmm8, [r8 + 704], 0x00       ; C5: A0·K0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm11, zmm8, [r8 + 256], 0x01       ; C5: A1·B0
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 11
-    vpternlogq  zmm20, zmm10, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm10, zmm8, [r8 + 704], 0x10       ; C5: A0·K1
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm8, [r8 + 256], 0x11        ; C5: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 13
-    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C5: HI += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 13
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vpxorq      zmm10, zmm19, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
-    vpxorq      zmm8, zmm8, zmm23                   ; A = X + C
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm8, [r8 + 448], 0x00       ; C1: A0·K0
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vaesenc     zmm13, zmm3, zmm17                  ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vpxorq      xmm3, xmm12, xmm2                   ; lengths: HI += it
+    vaesenc     zmm2, zmm11, zmm17                  ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm8, [r8 + 512], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     zmm12, zmm13, zmm18                 ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm12, zmm19                  ; AES: round 4
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm11, [r8 + 576], 0x00      ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm11, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm11, [r8 + 576], 0x10      ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm11, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C3: HI += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x00      ; C4: A0·K0
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm11, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C4: LO += it
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x10      ; C4: A0·K1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C4: HI += it
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
+    vpshufb     zmm11, zmm9, zmm0                   ; C
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x00      ; C5: A0·K0
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm11, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
+    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C5: LO += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 12
+    vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x10      ; C5: A0·K1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm11, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C5: HI += it
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vpxorq      zmm12, zmm30, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm12                   ; AES: last round: the other text
+    vpxorq      zmm10, zmm11, zmm10                 ; A = X + C
+    vmovdqu64   [r11], zmm8                         ; AES: written
+    vpxorq      zmm8, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x00      ; C1: A0·K0
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm5, zmm8, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm6, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm20, zmm10, zmm5, 0x96            ; C1: LO += it
-    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
-    vpxorq      zmm5, zmm19, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm8, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm5, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm5, zmm10, [r8], 0x01             ; C1: A1·B0
+    vpxorq      zmm8, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm6, zmm11, zmm5, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm30, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm10, [r8 + 448], 0x10       ; C1: A0·K1
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm10, [r8], 0x11             ; C1: A1·B1
+    vpxorq      zmm7, zmm30, zmm9                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [r11 + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm4, 0x02
-    vmovdqu64   [rdx], ymm4                         ; written
-    vmovdqu64   [rdx + 32], xmm3                    ; written
+    vextracti64x2 xmm2, zmm9, 0x02
+    vmovdqu64   [rdx], ymm9                         ; written
+    vmovdqu64   [rdx + 32], xmm2                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm9, 0x03
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm4                         ; written
-    vextracti64x2 xmm3, zmm4, 0x01
+    vmovdqu64   [rdx], ymm9                         ; written
+    vextracti64x2 xmm2, zmm9, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm4, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vextracti64x2 xmm4, zmm9, 0x02
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm4                         ; written
+    vmovdqu64   [rdx], xmm9                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm4, 0x01
-    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm4, [rsi + rcx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm9, 0x01
+    vpxorq      xmm2, xmm2, xmm9                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm9, [rsi + rcx + 160]       ; in front
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm4                         ; written
-    jmp         short .rest_out_done
+    vmovdqu64   [rdx], xmm9                         ; written
+    jmp         .rest_out_done
 .rest_out_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rdx], xmm4, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm4, [rsi + rcx + 8]         ; the last bytes
-    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rdx], xmm9, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm9, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm2, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rdx], xmm4                         ; the first bytes
-    vpshufb     xmm3, xmm4, [rsi + rcx + 12]        ; the last bytes
-    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
+    vmovd       [rdx], xmm9                         ; the first bytes
+    vpshufb     xmm2, xmm9, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm2               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rdx], xmm4, 0x00              ; the first bytes
+    vpextrb     byte [rdx], xmm9, 0x00              ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm4, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm4, [rsi + rcx + 15]        ; the last bytes
-    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm2, xmm9, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm9, [rsi + rcx + 15]        ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm2, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm4                         ; written
+    vmovdqu64   [rdx], zmm9                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm20, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm20, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
@@ -11192,6 +11201,7 @@ gcm256_avx512_k_clmul1_x20_short_open:
 .wanted:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r10
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jae         .given_longest
     cmp         r10, 0x08
@@ -11230,9 +11240,9 @@ gcm256_avx512_k_clmul1_x20_short_open:
 .clear_last:
     lea         rax, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rax, r13
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x08
     jae         .clear_few_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x04
     jb          .clear_few_under_4
     lea         rax, [rel gcm256_avx512_k_clmul1_x20_short_bytes]

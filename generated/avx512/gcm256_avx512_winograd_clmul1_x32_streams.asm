@@ -8,7 +8,7 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdi rdx flags, 144 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdi rdx flags, 1040 bytes of stack; see each function
 ; cpu        aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      235 instructions: clmul 25, load 10, other 125, shuffle 19, store 8, xor 48
@@ -2644,442 +2644,455 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
 .text:
     mov         rbx, r12
     vbroadcasti64x2 zmm3, [rdi + 1856]              ; k_0
-    vbroadcasti64x2 zmm4, [rdi + 1872]              ; k_1
-    vbroadcasti64x2 zmm5, [rdi + 1888]              ; k_2
-    vbroadcasti64x2 zmm6, [rdi + 1904]              ; k_3
-    vbroadcasti64x2 zmm7, [rdi + 1920]              ; k_4
-    vbroadcasti64x2 zmm8, [rdi + 1936]              ; k_5
-    vbroadcasti64x2 zmm9, [rdi + 1952]              ; k_6
-    vbroadcasti64x2 zmm10, [rdi + 1968]             ; k_7
-    vbroadcasti64x2 zmm11, [rdi + 1984]             ; k_8
-    vbroadcasti64x2 zmm12, [rdi + 2000]             ; k_9
-    vbroadcasti64x2 zmm13, [rdi + 2016]             ; k_10
-    vpshufb     zmm14, zmm0, zmm1                   ; counter block
+    vbroadcasti64x2 zmm17, [rdi + 1872]             ; k_1
+    vbroadcasti64x2 zmm18, [rdi + 1888]             ; k_2
+    vbroadcasti64x2 zmm19, [rdi + 1904]             ; k_3
+    vbroadcasti64x2 zmm20, [rdi + 1920]             ; k_4
+    vbroadcasti64x2 zmm21, [rdi + 1936]             ; k_5
+    vbroadcasti64x2 zmm22, [rdi + 1952]             ; k_6
+    vbroadcasti64x2 zmm23, [rdi + 1968]             ; k_7
+    vbroadcasti64x2 zmm24, [rdi + 1984]             ; k_8
+    vbroadcasti64x2 zmm25, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm26, [rdi + 2016]             ; k_10
+    vpshufb     zmm4, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     cmp         rbx, 513
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm15, r12
+    vmovq       xmm5, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm16, r8
-    vpunpcklqdq xmm15, xmm15, xmm16                 ; bits of both lengths, bytes reversed
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         rbx, 0x41
     jae         .alone_more
     cmp         rbx, 0x11
     jae         .alone_from_17
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x01
     jae         .alone_from_1
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm16, [rdx + 1264]                 ; the key terms of all powers that are met
-    vpxorq      zmm0, zmm14, zmm3                   ; AES: + k_0
-    vpclmulqdq  xmm3, xmm15, xmm15, 0x10            ; lengths: A0·A1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpxorq      xmm14, xmm3, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vpxorq      xmm3, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  xmm0, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vmovdqu64   xmm4, [rdi + 1872]                  ; AES: k_1
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x10              ; S: A0·A1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu64   xmm4, [rdi + 1888]                  ; AES: k_2
+    vpxorq      xmm9, xmm0, xmm7                    ; S: S += it
+    vaesenc     xmm0, xmm3, xmm4                    ; AES: round 2
+    vmovdqu64   xmm3, [rdi + 1904]                  ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 3
+    vpxorq      xmm3, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vmovdqu64   xmm4, [rdi + 1920]                  ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpxorq      xmm4, xmm2, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; S: T0·T1
-    vbroadcasti64x2 zmm5, [rdi + 2032]              ; AES: k_11
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 11
-    vpxorq      xmm17, xmm3, xmm4                   ; S: LO += it
-    vbroadcasti64x2 zmm3, [rdi + 2048]              ; AES: k_12
-    vpxorq      xmm4, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 12
-    vbroadcasti64x2 zmm3, [rdi + 2064]              ; AES: k_13
+    vmovdqu64   xmm4, [rdi + 1936]                  ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
+    vmovdqu64   xmm4, [rdi + 1952]                  ; AES: k_6
+    vpxorq      xmm7, xmm2, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 6
+    vmovdqu64   xmm4, [rdi + 1968]                  ; AES: k_7
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 7
+    vmovdqu64   xmm4, [rdi + 1984]                  ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 8
+    vpxorq      xmm7, xmm3, xmm7                    ; S: LO += it
+    vmovdqu64   xmm3, [rdi + 2000]                  ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 9
+    vmovdqu64   xmm3, [rdi + 2016]                  ; AES: k_10
+    vpxorq      xmm4, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 10
+    vmovdqu64   xmm3, [rdi + 2032]                  ; AES: k_11
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 13
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 11
+    vmovdqu64   xmm3, [rdi + 2048]                  ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 12
     vpxorq      xmm2, xmm2, [rdx + 624]             ; S: U = A + C2
-    vaesenclast zmm3, zmm0, zmm3                    ; AES: E_K(J_0)
-    vpclmulqdq  xmm0, xmm2, xmm2, 0x10              ; S: U0·U1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm26, xmm4, xmm0                   ; S: HI += it
+    vmovdqu64   xmm3, [rdi + 2064]                  ; AES: k_13
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 13
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenclast xmm0, xmm0, xmm8                    ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    vpxorq      xmm27, xmm4, xmm2                   ; S: HI += it
     vbroadcasti64x2 zmm0, [rdi + 2080]              ; AES: k_14
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
     cmp         rbx, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     sub         rcx, rbx
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
-    jae         short .alone_in_1_longest
+    jae         .alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm16, [r9]                         ; the first bytes
-    vmovd       xmm17, [r9 + rbx - 4]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rcx + 20]            ; in their places
-    vporq       xmm17, xmm16, xmm17                 ; zero-padded
+    vmovd       xmm6, [r9]                          ; the first bytes
+    vmovd       xmm7, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm6, xmm7                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm16, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm17, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x01
-    vporq       xmm16, xmm16, xmm17
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm17, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x02
-    vporq       xmm16, xmm16, xmm17
-    vpandq      xmm17, xmm16, [rcx + 112]           ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm7, xmm6, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm16, [r9]                         ; the first bytes
-    vmovq       xmm17, [r9 + rbx - 8]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rcx + 24]            ; in their places
-    vporq       xmm17, xmm16, xmm17                 ; zero-padded
+    vmovq       xmm6, [r9]                          ; the first bytes
+    vmovq       xmm7, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm16, [rdi + 1840]                 ; the key term of H
-    vpxorq      xmm16, xmm16, [rsi + 1264]          ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm6, xmm6, [rsi + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm15, xmm15, 0x10           ; lengths: A0·A1
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      xmm4, xmm18, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      xmm5, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpxorq      xmm6, xmm2, [rsi - 16]              ; S: T = A + C1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vbroadcasti64x2 zmm6, [rdi + 2048]              ; AES: k_12
-    vpxorq      xmm7, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 12
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vpxorq      xmm9, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpxorq      xmm8, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 11
+    vbroadcasti64x2 zmm9, [rdi + 2048]              ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 12
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
     vpxorq      xmm2, xmm2, [rsi + 624]             ; S: U = A + C2
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm10                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm3, zmm17                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
     vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
-    vpxorq      zmm6, zmm2, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm5, zmm2, [rsi + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm4, zmm2                   ; C1: S += it
-    vpxorq      zmm17, zmm5, zmm3                   ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm6                   ; C1: HI += it
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm9, zmm4, zmm2                    ; C1: S += it
+    vpxorq      zmm7, zmm8, zmm3                    ; C1: LO += it
+    vpxorq      zmm27, zmm0, zmm5                   ; C1: HI += it
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vmovd       [rbp], xmm8                         ; the first bytes
-    vpshufb     xmm0, xmm8, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [rbp], xmm10                        ; the first bytes
+    vpshufb     xmm0, xmm10, [rcx + rbx + 12]       ; the last bytes
     vmovd       [rbp + rbx - 4], xmm0               ; the last bytes
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpextrb     byte [rbp], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [rbp], xmm10, 0x00             ; the first bytes
     mov         rdx, rbx
     shr         rdx, 0x01
-    vpshufb     xmm0, xmm8, [rcx + rdx + 16]
+    vpshufb     xmm0, xmm10, [rcx + rdx + 16]
     vpextrb     byte [rbp + rdx], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm8, [rcx + rbx + 15]        ; the last bytes
+    vpshufb     xmm0, xmm10, [rcx + rbx + 15]       ; the last bytes
     vpextrb     byte [rbp + rbx - 1], xmm0, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpextrq     [rbp], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm0, xmm8, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [rbp], xmm10, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm10, [rcx + rbx + 8]        ; the last bytes
     vpextrq     [rbp + rbx - 8], xmm0, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm17, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm16, [rdi + 1840]                 ; the key term of H
-    vpxorq      xmm16, xmm16, [rdx + 1264]          ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm15, xmm15, 0x10           ; lengths: A0·A1
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      xmm4, xmm18, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      xmm5, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpxorq      xmm6, xmm2, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vbroadcasti64x2 zmm6, [rdi + 2048]              ; AES: k_12
-    vpxorq      xmm7, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 12
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vpxorq      xmm9, xmm2, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpxorq      xmm8, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 11
+    vbroadcasti64x2 zmm9, [rdi + 2048]              ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 12
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
     vpxorq      xmm2, xmm2, [rdx + 624]             ; S: U = A + C2
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm10                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm3, zmm17                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_first_1]  ; AES: C, zero-padded
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_first_1]  ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
     vpxorq      zmm3, zmm2, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm5, zmm2, [rdx + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm4, zmm2                   ; C1: S += it
-    vpxorq      zmm17, zmm5, zmm3                   ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm6                   ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm9, zmm4, zmm2                    ; C1: S += it
+    vpxorq      zmm7, zmm8, zmm3                    ; C1: LO += it
+    vpxorq      zmm27, zmm0, zmm5                   ; C1: HI += it
+    vmovdqu64   [rbp], xmm10                        ; written
     jmp         .alone_reduce
 .alone_from_17:
     cmp         rbx, 0x31
     jae         .alone_from_49
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm16, [r9]                         ; whole blocks
-    vmovdqu64   xmm17, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm16, xmm17, 0x01          ; with them
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm6, xmm7, 0x01             ; with them
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm16, [rdi + 1840]                 ; the key term of H
-    vpxorq      xmm16, xmm16, [rsi + 1264]          ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm6, xmm6, [rsi + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm15, xmm15, 0x10           ; lengths: A0·A1
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      xmm4, xmm18, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      xmm5, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpxorq      xmm6, xmm2, [rsi - 16]              ; S: T = A + C1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vbroadcasti64x2 zmm6, [rdi + 2048]              ; AES: k_12
-    vpxorq      xmm7, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 12
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vpxorq      xmm9, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpxorq      xmm8, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 11
+    vbroadcasti64x2 zmm9, [rdi + 2048]              ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 12
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
     vpxorq      xmm2, xmm2, [rsi + 624]             ; S: U = A + C2
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm10                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm3, zmm17                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
     vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
-    vpxorq      zmm6, zmm2, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm5, zmm2, [rsi + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm4, zmm2                   ; C1: S += it
-    vpxorq      zmm17, zmm5, zmm3                   ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm6                   ; C1: HI += it
-    vmovdqu64   [rbp], xmm8                         ; written
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm9, zmm4, zmm2                    ; C1: S += it
+    vpxorq      zmm7, zmm8, zmm3                    ; C1: LO += it
+    vpxorq      zmm27, zmm0, zmm5                   ; C1: HI += it
+    vmovdqu64   [rbp], xmm10                        ; written
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm0, zmm8, 0x01
-    vpxorq      xmm0, xmm0, xmm8                    ; what the end differs by
+    vextracti64x2 xmm0, zmm10, 0x01
+    vpxorq      xmm0, xmm0, xmm10                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rcx + rbx - 16]        ; at the end
-    vpshufb     xmm2, xmm8, [rcx + rbx + 160]       ; in front
+    vpshufb     xmm2, xmm10, [rcx + rbx + 160]      ; in front
     vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
     vmovdqu64   [rbp + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm16, [r9]                         ; whole blocks
-    vmovdqu64   xmm17, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm16, xmm17, 0x02          ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm6, xmm7, 0x02             ; with them
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm16, [rdi + 1840]                 ; the key term of H
-    vpxorq      xmm16, xmm16, [rsi + 1264]          ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm6, xmm6, [rsi + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm15, xmm15, 0x10           ; lengths: A0·A1
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      xmm4, xmm18, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      xmm5, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpxorq      xmm6, xmm2, [rsi - 16]              ; S: T = A + C1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vbroadcasti64x2 zmm6, [rdi + 2048]              ; AES: k_12
-    vpxorq      xmm7, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 12
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vpxorq      xmm9, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpxorq      xmm8, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 11
+    vbroadcasti64x2 zmm9, [rdi + 2048]              ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 12
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
     vpxorq      xmm2, xmm2, [rsi + 624]             ; S: U = A + C2
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm10                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm3, zmm17                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
     vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
-    vpxorq      zmm6, zmm2, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm5, zmm2, [rsi + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm4, zmm2                   ; C1: S += it
-    vpxorq      zmm17, zmm5, zmm3                   ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm6                   ; C1: HI += it
-    vmovdqu64   [rbp], ymm8                         ; written
-    vextracti64x2 xmm0, zmm8, 0x01
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm9, zmm4, zmm2                    ; C1: S += it
+    vpxorq      zmm7, zmm8, zmm3                    ; C1: LO += it
+    vpxorq      zmm27, zmm0, zmm5                   ; C1: HI += it
+    vmovdqu64   [rbp], ymm10                        ; written
+    vextracti64x2 xmm0, zmm10, 0x01
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm2, zmm8, 0x02
+    vextracti64x2 xmm2, zmm10, 0x02
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rcx + rbx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rcx + rbx + 144]       ; in front
@@ -3091,156 +3104,155 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm16, [r9]                         ; whole blocks
-    vinserti64x2 zmm16, zmm16, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm17, [r9 + rbx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm16, xmm17, 0x03          ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm6, xmm7, 0x03             ; with them
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm16, [rsi + 1264]                 ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rsi + 1264]                  ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm15, xmm15, 0x10           ; lengths: A0·A1
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      xmm4, xmm18, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      xmm5, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpxorq      xmm6, xmm2, [rsi - 16]              ; S: T = A + C1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vbroadcasti64x2 zmm6, [rdi + 2048]              ; AES: k_12
-    vpxorq      xmm7, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 12
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vpxorq      xmm9, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpxorq      xmm8, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 11
+    vbroadcasti64x2 zmm9, [rdi + 2048]              ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 12
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
     vpxorq      xmm2, xmm2, [rsi + 624]             ; S: U = A + C2
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm10                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm3, zmm17                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
     vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
-    vpxorq      zmm6, zmm2, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm5, zmm2, [rsi + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm4, zmm2                   ; C1: S += it
-    vpxorq      zmm17, zmm5, zmm3                   ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm6                   ; C1: HI += it
-    vextracti64x2 xmm0, zmm8, 0x02
-    vmovdqu64   [rbp], ymm8                         ; written
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm9, zmm4, zmm2                    ; C1: S += it
+    vpxorq      zmm7, zmm8, zmm3                    ; C1: LO += it
+    vpxorq      zmm27, zmm0, zmm5                   ; C1: HI += it
+    vextracti64x2 xmm0, zmm10, 0x02
+    vmovdqu64   [rbp], ymm10                        ; written
     vmovdqu64   [rbp + 32], xmm0                    ; written
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm2, zmm8, 0x03
+    vextracti64x2 xmm2, zmm10, 0x03
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rcx + rbx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rcx + rbx + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
     vmovdqu64   [rbp + rbx - 16], xmm0              ; written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm17, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm16, [rdx + 1264]                 ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm15, xmm15, 0x10           ; lengths: A0·A1
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      xmm4, xmm18, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      xmm5, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpxorq      xmm6, xmm2, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
-    vbroadcasti64x2 zmm6, [rdi + 2032]              ; AES: k_11
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 11
-    vpxorq      xmm6, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vbroadcasti64x2 zmm7, [rdi + 2048]              ; AES: k_12
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 12
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
-    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vpxorq      xmm9, xmm2, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm8, xmm8, xmm9                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 11
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vbroadcasti64x2 zmm9, [rdi + 2048]              ; AES: k_12
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 12
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
     vpxorq      xmm2, xmm2, [rdx + 624]             ; S: U = A + C2
-    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: E_K(J_0)
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 13
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenclast xmm3, xmm3, xmm10                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm3, zmm17                   ; AES: k_Nr + text
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
+    vpxorq      xmm2, xmm5, xmm2                    ; S: HI += it
     vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
     vpshufb     zmm3, zmm0, zmm1                    ; C
-    vpxorq      zmm6, zmm3, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm5, zmm3, [rdx]                   ; C1: T = A + C1
     vpxorq      zmm7, zmm3, [rdx + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm4, zmm3                   ; C1: S += it
-    vpxorq      zmm17, zmm5, zmm6                   ; C1: LO += it
-    vpxorq      zmm26, zmm2, zmm7                   ; C1: HI += it
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C1: U0·U1
+    vpxorq      zmm9, zmm4, zmm3                    ; C1: S += it
+    vpxorq      zmm7, zmm8, zmm5                    ; C1: LO += it
+    vpxorq      zmm27, zmm2, zmm10                  ; C1: HI += it
     vmovdqu64   [rbp], zmm0                         ; written
     jmp         .alone_reduce
 .alone_more:
@@ -3253,130 +3265,129 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm16, [r8]                         ; whole blocks
-    vinserti64x2 zmm16, zmm16, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm18, zmm16, xmm17, 0x03          ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm8, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm16, [r8]                         ; whole blocks
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm18, zmm16, xmm17, 0x02          ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm8, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm16, [r8]                         ; whole blocks
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm18, ymm16, xmm17, 0x01          ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm8, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm16, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm16, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm6, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm18, [r8]                         ; whole blocks
+    vmovdqu64   zmm8, [r8]                          ; whole blocks
 .alone_in_done:
     lea         r8, [rbx + 15]
     and         r8, -16
     lea         r10, [rdi + 560]
     sub         r10, r8                             ; H^(m+1)
-    vmovdqu64   xmm16, [rdi + 1840]                 ; the key term of H
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
     lea         r8, [rcx + 15]
     and         r8, -16                             ; in whole blocks
     lea         r11, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpandq      xmm16, xmm16, [r11 + r8 + 48]       ; if a lane is free
-    vpxorq      xmm16, xmm16, [r10 + 1264]          ; the key terms of all powers that are met
+    vpandq      xmm6, xmm6, [r11 + r8 + 48]         ; if a lane is free
+    vpxorq      xmm6, xmm6, [r10 + 1264]            ; the key terms of all powers that are met
     cmp         rbx, 321
     jae         .alone_over_5
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .alone_over_3
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm19, xmm15, xmm15, 0x10           ; lengths: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, xmm2, 0x10             ; S: A0·A1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vpxorq      xmm14, xmm19, xmm14                 ; S: S += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpxorq      xmm5, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpxorq      xmm6, xmm2, [r10 - 16]              ; S: T = A + C1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpxorq      xmm17, xmm5, xmm6                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm5, [rdi + 2032]              ; AES: k_11
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 11
-    vpxorq      xmm6, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 11
-    vbroadcasti64x2 zmm5, [rdi + 2048]              ; AES: k_12
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 12
-    vpclmulqdq  xmm5, xmm6, xmm6, 0x10              ; lengths: U0·U1
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vpxorq      xmm9, xmm9, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vaesenc     zmm4, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpxorq      xmm10, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      xmm7, xmm7, xmm10                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vbroadcasti64x2 zmm10, [rdi + 2032]             ; AES: k_11
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 11
+    vbroadcasti64x2 zmm10, [rdi + 2048]             ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 12
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm11                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vpxorq      zmm6, zmm3, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm10, zmm3, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm3, zmm3, zmm18                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm26, xmm5, xmm2                   ; S: HI += it
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm3, zmm3, zmm8                    ; AES: k_Nr + text
+    vpxorq      xmm27, xmm5, xmm2                   ; S: HI += it
+    vaesenclast zmm14, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm14, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 64]              ; C2: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 704]             ; C2: U = A + C2
@@ -3385,633 +3396,633 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
     vpxorq      zmm5, zmm4, [r10]                   ; C1: T = A + C1
-    vpxorq      zmm6, zmm4, [r10 + 640]             ; C1: U = A + C2
+    vpxorq      zmm8, zmm4, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpternlogq  zmm14, zmm0, zmm4, 0x96             ; C1: S += it
-    vpternlogq  zmm17, zmm2, zmm5, 0x96             ; C1: LO += it
-    vpternlogq  zmm26, zmm3, zmm6, 0x96             ; C1: HI += it
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm9, zmm0, zmm4, 0x96              ; C1: S += it
+    vpternlogq  zmm7, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm27, zmm3, zmm8, 0x96             ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm15, xmm15, 0x10           ; lengths: A0·A1
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vaesenc     zmm14, zmm17, zmm5                  ; AES: round 2
-    vpxorq      xmm17, xmm20, xmm3                  ; S: S += it
-    vaesenc     zmm3, zmm19, zmm5                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm14, zmm6                   ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpxorq      xmm6, xmm15, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vpxorq      xmm7, xmm2, [r10 - 16]              ; S: T = A + C1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpxorq      xmm8, xmm6, xmm7                    ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm6, [rdi + 2032]              ; AES: k_11
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 11
-    vpxorq      xmm7, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 11
-    vbroadcasti64x2 zmm6, [rdi + 2048]              ; AES: k_12
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 12
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vpxorq      xmm12, xmm10, xmm4                  ; S: S += it
+    vaesenc     zmm4, zmm9, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpxorq      xmm9, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: T0·T1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpxorq      xmm10, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpxorq      xmm10, xmm9, xmm10                  ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 11
+    vbroadcasti64x2 zmm9, [rdi + 2048]              ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 12
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm6, zmm4, [r9]                    ; AES: k_Nr + text
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm9                    ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm11                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      zmm6, zmm4, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm4, zmm4, zmm18                   ; AES: k_Nr + text
-    vpxorq      xmm9, xmm7, xmm2                    ; S: HI += it
-    vaesenclast zmm12, zmm0, zmm4                   ; AES: last round: the other text
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm3, zmm1                    ; C
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm9, zmm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm7                         ; AES: written
+    vpxorq      zmm9, zmm3, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpxorq      xmm11, xmm5, xmm2                   ; S: HI += it
+    vpxorq      zmm2, zmm3, zmm8                    ; AES: k_Nr + text
+    vaesenclast zmm14, zmm0, zmm2                   ; AES: last round: the other text
+    vpandq      zmm0, zmm14, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm4, zmm1                    ; C
     vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
     vpxorq      zmm4, zmm2, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm6, zmm0, [r10 + 128]             ; C3: T = A + C1
-    vpxorq      zmm7, zmm0, [r10 + 768]             ; C3: U = A + C2
+    vpxorq      zmm5, zmm0, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 768]             ; C3: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
-    vpternlogq  zmm17, zmm2, zmm0, 0x96             ; C3: S += it
-    vpternlogq  zmm8, zmm3, zmm6, 0x96              ; C3: LO += it
-    vpternlogq  zmm9, zmm4, zmm7, 0x96              ; C3: HI += it
-    vpshufb     zmm0, zmm5, zmm1                    ; C
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vpternlogq  zmm12, zmm2, zmm0, 0x96             ; C3: S += it
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; C3: LO += it
+    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; C3: HI += it
+    vpshufb     zmm0, zmm7, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm17, zmm0                  ; C1: S += it
-    vpxorq      zmm17, zmm8, zmm2                   ; C1: LO += it
-    vpxorq      zmm26, zmm9, zmm3                   ; C1: HI += it
+    vpxorq      zmm9, zmm12, zmm0                   ; C1: S += it
+    vpxorq      zmm7, zmm10, zmm2                   ; C1: LO += it
+    vpxorq      zmm27, zmm11, zmm3                  ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .alone_over_4
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm21, xmm15, xmm15, 0x10           ; lengths: A0·A1
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm5, xmm5, 0x10             ; lengths: A0·A1
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm22, xmm2, xmm2, 0x10             ; S: A0·A1
+    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm14, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vpxorq      xmm14, xmm21, xmm22                 ; S: S += it
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 3
-    vaesenc     zmm17, zmm19, zmm6                  ; AES: round 3
-    vpxorq      xmm19, xmm15, [rdi + 560]           ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm19, xmm19, 0x10            ; lengths: T0·T1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpxorq      xmm8, xmm2, [r10 - 16]              ; S: T = A + C1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S: T0·T1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vpxorq      xmm17, xmm7, xmm8                   ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vpxorq      xmm8, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vbroadcasti64x2 zmm7, [rdi + 2048]              ; AES: k_12
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 12
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 12
-    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 13
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm12, zmm9, zmm17                  ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vpxorq      xmm9, xmm11, xmm3                   ; S: S += it
+    vaesenc     zmm3, zmm12, zmm18                  ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vpxorq      xmm11, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: T0·T1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vpxorq      xmm12, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; S: T0·T1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm13, zmm7, zmm25                  ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpxorq      xmm7, xmm11, xmm12                  ; S: LO += it
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenc     zmm11, zmm13, zmm26                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm12, [rdi + 2032]             ; AES: k_11
+    vaesenc     zmm11, zmm11, zmm12                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 11
+    vbroadcasti64x2 zmm12, [rdi + 2048]             ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm11, zmm11, zmm12                 ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 12
+    vbroadcasti64x2 zmm12, [rdi + 2064]             ; AES: k_13
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
-    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm7, zmm3, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vaesenc     zmm11, zmm11, zmm12                 ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm14                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm7, zmm3, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      zmm7, zmm3, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
-    vpxorq      xmm26, xmm8, xmm2                   ; S: HI += it
-    vpxorq      zmm2, zmm3, zmm18                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm2                   ; AES: last round: the other text
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm5, zmm1                    ; C
+    vpxorq      zmm12, zmm4, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm11                        ; AES: written
+    vpxorq      zmm12, zmm4, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm12                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm12, zmm4, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm12                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm10                  ; AES: written
+    vpxorq      xmm27, xmm5, xmm2                   ; S: HI += it
+    vpxorq      zmm2, zmm4, zmm8                    ; AES: k_Nr + text
+    vaesenclast zmm14, zmm0, zmm2                   ; AES: last round: the other text
+    vpandq      zmm0, zmm14, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm3, zmm1                    ; C
     vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 704]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm7, zmm6, [r10 + 128]             ; C3: T = A + C1
-    vpxorq      zmm8, zmm6, [r10 + 768]             ; C3: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
-    vpternlogq  zmm14, zmm2, zmm6, 0x96             ; C3: S += it
-    vpternlogq  zmm17, zmm3, zmm7, 0x96             ; C3: LO += it
-    vpternlogq  zmm26, zmm5, zmm8, 0x96             ; C3: HI += it
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vpshufb     zmm5, zmm10, zmm1                   ; C
+    vpxorq      zmm8, zmm5, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm5, [r10 + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C3: S += it
+    vpternlogq  zmm7, zmm3, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm27, zmm4, zmm10, 0x96            ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 192]             ; C4: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: U0·U1
-    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpshufb     zmm4, zmm11, zmm1                   ; C
     vpxorq      zmm5, zmm4, [r10]                   ; C1: T = A + C1
-    vpxorq      zmm6, zmm4, [r10 + 640]             ; C1: U = A + C2
+    vpxorq      zmm8, zmm4, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpternlogq  zmm14, zmm0, zmm4, 0x96             ; C1: S += it
-    vpternlogq  zmm17, zmm2, zmm5, 0x96             ; C1: LO += it
-    vpternlogq  zmm26, zmm3, zmm6, 0x96             ; C1: HI += it
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm9, zmm0, zmm4, 0x96              ; C1: S += it
+    vpternlogq  zmm7, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm27, zmm3, zmm8, 0x96             ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm21, xmm15, xmm15, 0x10           ; lengths: A0·A1
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, xmm5, 0x10             ; lengths: A0·A1
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm23, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm14, zmm4                   ; AES: round 1
-    vaesenc     zmm14, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpxorq      xmm21, xmm21, xmm23                 ; S: S += it
-    vaesenc     zmm4, zmm14, zmm5                   ; AES: round 2
-    vaesenc     zmm14, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm14, zmm6                   ; AES: round 3
-    vaesenc     zmm14, zmm17, zmm6                  ; AES: round 3
-    vpxorq      xmm17, xmm15, [rdi + 560]           ; lengths: T = A + C1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm14, zmm7                   ; AES: round 4
-    vaesenc     zmm14, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm17, xmm17, 0x10            ; lengths: T0·T1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpxorq      xmm8, xmm2, [r10 - 16]              ; S: T = A + C1
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm9, zmm14, zmm10                  ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S: T0·T1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
-    vpxorq      xmm10, xmm7, xmm8                   ; S: LO += it
-    vaesenc     zmm7, zmm9, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm8, [rdi + 2032]              ; AES: k_11
-    vpxorq      xmm9, xmm15, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm8                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 11
-    vbroadcasti64x2 zmm8, [rdi + 2048]              ; AES: k_12
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 12
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: U0·U1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm8                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 12
-    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 13
+    vpclmulqdq  xmm13, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 1
+    vaesenc     zmm10, zmm12, zmm17                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 1
+    vpxorq      xmm13, xmm11, xmm13                 ; S: S += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
+    vpxorq      xmm11, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: T0·T1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpxorq      xmm12, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; S: T0·T1
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vpxorq      xmm12, xmm11, xmm12                 ; S: LO += it
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm11, [rdi + 2032]             ; AES: k_11
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm11                   ; AES: round 11
+    vbroadcasti64x2 zmm11, [rdi + 2048]             ; AES: k_12
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm11                   ; AES: round 12
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vaesenc     zmm7, zmm7, zmm8                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
-    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: E_K(J_0)
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm11                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm14                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm8, zmm3, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm8, zmm3, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      zmm8, zmm3, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
-    vpxorq      zmm8, zmm3, [r9 + 192]              ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
-    vpxorq      xmm11, xmm9, xmm2                   ; S: HI += it
-    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
-    vpxorq      zmm2, zmm3, zmm18                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm2                   ; AES: last round: the other text
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm5, zmm1                    ; C
+    vpxorq      zmm11, zmm3, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm11, zmm3, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm9                   ; AES: written
+    vpxorq      zmm11, zmm3, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
+    vpxorq      xmm11, xmm5, xmm2                   ; S: HI += it
+    vmovdqu64   [rbp + 192], zmm10                  ; AES: written
+    vpxorq      zmm2, zmm3, zmm8                    ; AES: k_Nr + text
+    vaesenclast zmm14, zmm0, zmm2                   ; AES: last round: the other text
+    vpandq      zmm0, zmm14, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm7, zmm1                    ; C
     vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
     vpxorq      zmm5, zmm2, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm8, zmm6, [r10 + 128]             ; C3: T = A + C1
-    vpxorq      zmm9, zmm6, [r10 + 768]             ; C3: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
+    vpshufb     zmm7, zmm9, zmm1                    ; C
+    vpxorq      zmm8, zmm7, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 768]             ; C3: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
-    vpternlogq  zmm21, zmm2, zmm6, 0x96             ; C3: S += it
-    vpternlogq  zmm10, zmm3, zmm8, 0x96             ; C3: LO += it
+    vpternlogq  zmm13, zmm2, zmm7, 0x96             ; C3: S += it
+    vpternlogq  zmm12, zmm3, zmm8, 0x96             ; C3: LO += it
     vpternlogq  zmm11, zmm5, zmm9, 0x96             ; C3: HI += it
-    vpshufb     zmm2, zmm7, zmm1                    ; C
+    vpshufb     zmm2, zmm10, zmm1                   ; C
     vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
     vpxorq      zmm5, zmm2, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm6, zmm0, [r10 + 256]             ; C5: T = A + C1
-    vpxorq      zmm7, zmm0, [r10 + 896]             ; C5: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
-    vpternlogq  zmm21, zmm2, zmm0, 0x96             ; C5: S += it
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C5: LO += it
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C5: HI += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vpternlogq  zmm13, zmm2, zmm0, 0x96             ; C5: S += it
+    vpternlogq  zmm12, zmm3, zmm7, 0x96             ; C5: LO += it
+    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm21, zmm0                  ; C1: S += it
-    vpxorq      zmm17, zmm10, zmm2                  ; C1: LO += it
-    vpxorq      zmm26, zmm11, zmm3                  ; C1: HI += it
+    vpxorq      zmm9, zmm13, zmm0                   ; C1: S += it
+    vpxorq      zmm7, zmm12, zmm2                   ; C1: LO += it
+    vpxorq      zmm27, zmm11, zmm3                  ; C1: HI += it
     jmp         .alone_written
 .alone_over_5:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 449
     jae         .alone_over_7
     cmp         rbx, 385
     jae         .alone_over_6
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm15, xmm15, 0x10           ; lengths: A0·A1
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: A0·A1
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm22, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vaesenc     zmm23, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpxorq      xmm14, xmm20, xmm22                 ; S: S += it
-    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vpxorq      xmm22, xmm15, [rdi + 560]           ; lengths: T = A + C1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpclmulqdq  xmm22, xmm22, xmm22, 0x10           ; lengths: T0·T1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vpxorq      xmm23, xmm2, [r10 - 16]             ; S: T = A + C1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vpclmulqdq  xmm23, xmm23, xmm23, 0x10           ; S: T0·T1
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
-    vaesenc     zmm24, zmm17, zmm11                 ; AES: round 8
-    vpxorq      xmm17, xmm22, xmm23                 ; S: LO += it
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
-    vaesenc     zmm22, zmm24, zmm12                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vpxorq      xmm15, xmm15, [rdi + 1200]          ; lengths: U = A + C2
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 10
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 10
-    vbroadcasti64x2 zmm23, [rdi + 2032]             ; AES: k_11
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; lengths: U0·U1
-    vaesenc     zmm21, zmm21, zmm23                 ; AES: round 11
-    vaesenc     zmm22, zmm22, zmm23                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm23                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm23                 ; AES: round 11
-    vbroadcasti64x2 zmm23, [rdi + 2048]             ; AES: k_12
-    vaesenc     zmm21, zmm21, zmm23                 ; AES: round 12
+    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm13, zmm9, zmm3                   ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vpxorq      xmm9, xmm10, xmm12                  ; S: S += it
+    vaesenc     zmm10, zmm13, zmm17                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vpxorq      xmm12, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 3
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: T0·T1
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpxorq      xmm13, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; S: T0·T1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vaesenc     zmm14, zmm7, zmm23                  ; AES: round 7
+    vpxorq      xmm7, xmm12, xmm13                  ; S: LO += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     zmm12, zmm14, zmm24                 ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 10
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vaesenc     zmm22, zmm22, zmm23                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm23                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm23                 ; AES: round 12
-    vbroadcasti64x2 zmm23, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm21, zmm21, zmm23                 ; AES: round 13
+    vbroadcasti64x2 zmm13, [rdi + 2032]             ; AES: k_11
+    vaesenc     zmm12, zmm12, zmm13                 ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 11
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm22, zmm22, zmm23                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm23                 ; AES: round 13
-    vaesenc     zmm20, zmm20, zmm23                 ; AES: round 13
-    vbroadcasti64x2 zmm23, [rdi + 2080]             ; AES: k_14
-    vaesenclast zmm21, zmm21, zmm23                 ; AES: E_K(J_0)
-    vpxorq      xmm26, xmm15, xmm2                  ; S: HI += it
-    vmovdqu64   [rsp], xmm21                        ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm13, [rdi + 2048]             ; AES: k_12
+    vaesenc     zmm12, zmm12, zmm13                 ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 12
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 12
+    vpxorq      xmm27, xmm5, xmm2                   ; S: HI += it
+    vbroadcasti64x2 zmm2, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm5, zmm12, zmm2                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm2                  ; AES: round 13
+    vaesenc     zmm11, zmm11, zmm2                  ; AES: round 13
+    vaesenc     xmm2, xmm4, xmm2                    ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
     vpxorq      zmm2, zmm2, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm2                         ; AES: written
-    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm15, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm15, zmm19, zmm15                 ; AES: last round: the other text
-    vpshufb     zmm19, zmm15, zmm1                  ; C
-    vpclmulqdq  zmm21, zmm19, zmm19, 0x10           ; C2: A0·A1
-    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
-    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm15, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm15, zmm20, zmm15                 ; AES: last round: the other text
-    vpshufb     zmm20, zmm15, zmm1                  ; C
-    vmovdqu64   [rbp + 128], zmm15                  ; AES: written
-    vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C3: A0·A1
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm4, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
+    vpshufb     zmm5, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C2: A0·A1
+    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm4, zmm4, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
+    vpshufb     zmm11, zmm4, zmm1                   ; C
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C3: A0·A1
+    vpternlogq  zmm9, zmm10, zmm12, 0x96            ; C3: S += it
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpshufb     zmm4, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpxorq      zmm12, zmm5, [r10 + 64]             ; C2: T = A + C1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpternlogq  zmm14, zmm21, zmm22, 0x96           ; C3: S += it
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm19, [r10 + 64]             ; C2: T = A + C1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
-    vaesenc     zmm15, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpxorq      zmm5, zmm20, [r10 + 128]            ; C3: T = A + C1
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: T0·T1
-    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpternlogq  zmm17, zmm3, zmm5, 0x96             ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm6, zmm9                    ; AES: round 6
-    vpxorq      zmm5, zmm19, [r10 + 704]            ; C2: U = A + C2
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm4, zmm17                   ; AES: round 1
+    vaesenc     zmm4, zmm10, zmm17                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpxorq      zmm10, zmm11, [r10 + 128]           ; C3: T = A + C1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vpternlogq  zmm7, zmm12, zmm10, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      zmm5, zmm5, [r10 + 704]             ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpxorq      zmm6, zmm20, [r10 + 768]            ; C3: U = A + C2
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpxorq      zmm10, zmm11, [r10 + 768]           ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vpternlogq  zmm27, zmm5, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm5, [rdi + 2032]              ; AES: k_11
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 11
     vpshufb     zmm2, zmm2, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 11
     vbroadcasti64x2 zmm5, [rdi + 2048]              ; AES: k_12
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 12
+    vpxorq      zmm10, zmm2, [r10]                  ; C1: T = A + C1
     vaesenc     zmm4, zmm4, zmm5                    ; AES: round 12
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 12
-    vpxorq      zmm5, zmm2, [r10]                   ; C1: T = A + C1
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
-    vpxorq      zmm7, zmm2, [r10 + 640]             ; C1: U = A + C2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm8, zmm6, [r9 + 192]              ; AES: k_Nr + text
+    vbroadcasti64x2 zmm5, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 13
+    vpxorq      zmm11, zmm2, [r10 + 640]            ; C1: U = A + C2
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 13
+    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm12, zmm5, [r9 + 192]             ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm3, zmm12                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vpxorq      zmm8, zmm6, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpxorq      zmm12, zmm5, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm12                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm4                   ; AES: written
-    vpxorq      zmm6, zmm6, zmm18                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm6                   ; AES: last round: the other text
-    vpclmulqdq  zmm0, zmm7, zmm7, 0x10              ; C1: U0·U1
-    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm5, zmm5, zmm8                    ; AES: k_Nr + text
+    vaesenclast zmm14, zmm0, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  zmm0, zmm11, zmm11, 0x10            ; C1: U0·U1
+    vpandq      zmm5, zmm14, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm7, zmm4, [r10 + 256]             ; C5: T = A + C1
-    vpxorq      zmm8, zmm4, [r10 + 896]             ; C5: U = A + C2
+    vpxorq      zmm8, zmm4, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm11, zmm4, [r10 + 896]            ; C5: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
-    vpternlogq  zmm14, zmm2, zmm4, 0x96             ; C5: S += it
-    vpternlogq  zmm17, zmm5, zmm7, 0x96             ; C5: LO += it
-    vpternlogq  zmm26, zmm0, zmm8, 0x96             ; C5: HI += it
-    vpshufb     zmm0, zmm6, zmm1                    ; C
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
+    vpternlogq  zmm9, zmm2, zmm4, 0x96              ; C5: S += it
+    vpternlogq  zmm7, zmm10, zmm8, 0x96             ; C5: LO += it
+    vpternlogq  zmm27, zmm0, zmm11, 0x96            ; C5: HI += it
+    vpshufb     zmm0, zmm5, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 320]             ; C6: T = A + C1
     vpxorq      zmm4, zmm0, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C6: A0·A1
@@ -4019,218 +4030,218 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
     vpxorq      zmm5, zmm3, [r10 + 192]             ; C4: T = A + C1
-    vpxorq      zmm6, zmm3, [r10 + 832]             ; C4: U = A + C2
+    vpxorq      zmm8, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
-    vpternlogq  zmm14, zmm0, zmm3, 0x96             ; C4: S += it
-    vpternlogq  zmm17, zmm2, zmm5, 0x96             ; C4: LO += it
-    vpternlogq  zmm26, zmm4, zmm6, 0x96             ; C4: HI += it
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vpternlogq  zmm9, zmm0, zmm3, 0x96              ; C4: S += it
+    vpternlogq  zmm7, zmm2, zmm5, 0x96              ; C4: LO += it
+    vpternlogq  zmm27, zmm4, zmm8, 0x96             ; C4: HI += it
     jmp         .alone_written
 .alone_over_6:
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm15, xmm15, 0x10           ; lengths: A0·A1
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: A0·A1
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: the next counters
-    vpclmulqdq  xmm23, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpxorq      xmm24, xmm20, xmm23                 ; S: S += it
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpxorq      xmm22, xmm15, [rdi + 560]           ; lengths: T = A + C1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpclmulqdq  xmm22, xmm22, xmm22, 0x10           ; lengths: T0·T1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpxorq      xmm23, xmm2, [r10 - 16]             ; S: T = A + C1
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vpclmulqdq  xmm23, xmm23, xmm23, 0x10           ; S: T0·T1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vpxorq      xmm23, xmm22, xmm23                 ; S: LO += it
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
-    vpxorq      xmm15, xmm15, [rdi + 1200]          ; lengths: U = A + C2
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
-    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 10
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; lengths: U0·U1
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 10
-    vbroadcasti64x2 zmm22, [rdi + 2032]             ; AES: k_11
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 11
+    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  xmm13, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpxorq      xmm15, xmm10, xmm13                 ; S: S += it
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm10, zmm11, zmm17                 ; AES: round 1
+    vaesenc     zmm11, zmm12, zmm17                 ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vpxorq      xmm12, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: T0·T1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
+    vpxorq      xmm13, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; S: T0·T1
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 6
+    vpxorq      xmm13, xmm12, xmm13                 ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vaesenc     zmm17, zmm17, zmm22                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm22                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm22                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm22                 ; AES: round 11
-    vbroadcasti64x2 zmm22, [rdi + 2048]             ; AES: k_12
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm12, [rdi + 2032]             ; AES: k_11
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm17, zmm17, zmm22                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm22                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm22                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm22                 ; AES: round 12
-    vbroadcasti64x2 zmm22, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 13
-    vpxorq      xmm25, xmm15, xmm2                  ; S: HI += it
-    vaesenc     zmm2, zmm17, zmm22                  ; AES: round 13
-    vaesenc     zmm15, zmm19, zmm22                 ; AES: round 13
-    vaesenc     zmm17, zmm20, zmm22                 ; AES: round 13
-    vaesenc     zmm19, zmm21, zmm22                 ; AES: round 13
-    vbroadcasti64x2 zmm20, [rdi + 2080]             ; AES: k_14
-    vaesenclast zmm14, zmm14, zmm20                 ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm14                        ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm14, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm14                   ; AES: last round: the other text
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 11
+    vaesenc     zmm11, zmm11, zmm12                 ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 11
+    vbroadcasti64x2 zmm12, [rdi + 2048]             ; AES: k_12
+    vpxorq      xmm16, xmm5, xmm2                   ; S: HI += it
+    vaesenc     zmm2, zmm7, zmm12                   ; AES: round 12
+    vaesenc     zmm5, zmm9, zmm12                   ; AES: round 12
+    vaesenc     zmm7, zmm10, zmm12                  ; AES: round 12
+    vaesenc     zmm9, zmm11, zmm12                  ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 12
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm14                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm4, zmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm2                         ; AES: written
-    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm14, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
-    vpshufb     zmm15, zmm14, zmm1                  ; C
-    vpclmulqdq  zmm20, zmm15, zmm15, 0x10           ; C2: A0·A1
-    vmovdqu64   [rbp + 64], zmm14                   ; AES: written
-    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm14, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      zmm21, zmm15, [r10 + 64]            ; C2: T = A + C1
-    vaesenclast zmm14, zmm17, zmm14                 ; AES: last round: the other text
-    vpshufb     zmm17, zmm14, zmm1                  ; C
-    vpclmulqdq  zmm22, zmm17, zmm17, 0x10           ; C3: A0·A1
-    vpternlogq  zmm24, zmm20, zmm22, 0x96           ; C3: S += it
-    vmovdqu64   [rbp + 128], zmm14                  ; AES: written
-    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
-    vpclmulqdq  zmm20, zmm21, zmm21, 0x10           ; C2: T0·T1
-    vpxorq      zmm14, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm19, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm14                  ; AES: written
-    vpxorq      zmm19, zmm17, [r10 + 128]           ; C3: T = A + C1
-    vpshufb     zmm21, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C3: T0·T1
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm4, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm5, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C2: A0·A1
+    vpxorq      zmm11, zmm5, [r10 + 64]             ; C2: T = A + C1
+    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpclmulqdq  zmm4, zmm11, zmm11, 0x10            ; C2: T0·T1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm11, zmm11, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vpshufb     zmm11, zmm7, zmm1                   ; C
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C3: A0·A1
+    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; C3: S += it
+    vpxorq      zmm10, zmm11, [r10 + 128]           ; C3: T = A + C1
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm7, zmm7, [r9 + 192]              ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
+    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C3: LO += it
+    vpaddd      zmm4, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm4, zmm4, zmm1                    ; AES: counter block
+    vpxorq      zmm5, zmm5, [r10 + 704]             ; C2: U = A + C2
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpternlogq  zmm23, zmm20, zmm19, 0x96           ; C3: LO += it
-    vpxorq      zmm19, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm15, [r10 + 704]            ; C2: U = A + C2
-    vaesenc     zmm15, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
-    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
-    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 2
-    vpxorq      zmm17, zmm17, [r10 + 768]           ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
-    vpclmulqdq  zmm15, zmm17, zmm17, 0x10           ; C3: U0·U1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpternlogq  zmm25, zmm3, zmm15, 0x96            ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 5
-    vpshufb     zmm5, zmm14, zmm1                   ; C
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm5, zmm5, 0x10              ; C4: A0·A1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm9, zmm17                   ; AES: round 1
+    vpxorq      zmm9, zmm11, [r10 + 768]            ; C3: U = A + C2
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpternlogq  zmm16, zmm5, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C4: A0·A1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpternlogq  zmm24, zmm6, zmm7, 0x96             ; C1: S += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vpxorq      zmm6, zmm5, [r10 + 192]             ; C4: T = A + C1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: T0·T1
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
-    vpxorq      zmm8, zmm2, [r10]                   ; C1: T = A + C1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vbroadcasti64x2 zmm7, [rdi + 2048]              ; AES: k_12
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 12
-    vpternlogq  zmm23, zmm6, zmm8, 0x96             ; C1: LO += it
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vpternlogq  zmm15, zmm7, zmm9, 0x96             ; C1: S += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpxorq      zmm7, zmm5, [r10 + 192]             ; C4: T = A + C1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vpxorq      zmm10, zmm2, [r10]                  ; C1: T = A + C1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 11
+    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1: T0·T1
+    vbroadcasti64x2 zmm10, [rdi + 2048]             ; AES: k_12
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 12
+    vpternlogq  zmm13, zmm7, zmm9, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 12
+    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
     vpxorq      zmm5, zmm5, [r10 + 832]             ; C4: U = A + C2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
+    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vpxorq      zmm7, zmm6, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm9, zmm7, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm3                   ; AES: written
     vpxorq      zmm2, zmm2, [r10 + 640]             ; C1: U = A + C2
-    vpxorq      zmm7, zmm6, [r9 + 320]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm9, zmm7, [r9 + 320]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
     vmovdqu64   [rbp + 320], zmm4                   ; AES: written
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vpxorq      zmm6, zmm6, zmm18                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm6                   ; AES: last round: the other text
-    vpternlogq  zmm25, zmm5, zmm2, 0x96             ; C1: HI += it
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: k_Nr + text
+    vaesenclast zmm14, zmm0, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm16, zmm5, zmm2, 0x96             ; C1: HI += it
+    vpandq      zmm0, zmm14, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
     vpxorq      zmm4, zmm2, [r10 + 320]             ; C6: T = A + C1
     vpxorq      zmm5, zmm2, [r10 + 960]             ; C6: U = A + C2
@@ -4238,262 +4249,262 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm6, zmm0, [r10 + 384]             ; C7: T = A + C1
-    vpxorq      zmm7, zmm0, [r10 + 1024]            ; C7: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 1024]            ; C7: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: U0·U1
-    vpternlogq  zmm24, zmm2, zmm0, 0x96             ; C7: S += it
-    vpternlogq  zmm23, zmm4, zmm6, 0x96             ; C7: LO += it
-    vpternlogq  zmm25, zmm5, zmm7, 0x96             ; C7: HI += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
+    vpternlogq  zmm15, zmm2, zmm0, 0x96             ; C7: S += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C7: LO += it
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm3, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 256]             ; C5: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5: U0·U1
-    vpxorq      zmm14, zmm24, zmm0                  ; C5: S += it
-    vpxorq      zmm17, zmm23, zmm2                  ; C5: LO += it
-    vpxorq      zmm26, zmm25, zmm3                  ; C5: HI += it
+    vpxorq      zmm9, zmm15, zmm0                   ; C5: S += it
+    vpxorq      zmm7, zmm13, zmm2                   ; C5: LO += it
+    vpxorq      zmm27, zmm16, zmm3                  ; C5: HI += it
     jmp         .alone_written
 .alone_over_7:
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm15, xmm15, 0x10           ; lengths: A0·A1
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm5, xmm5, 0x10             ; lengths: A0·A1
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm23, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vaesenc     zmm24, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpxorq      xmm14, xmm20, xmm23                 ; S: S += it
-    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vpxorq      xmm23, xmm15, [rdi + 560]           ; lengths: T = A + C1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpclmulqdq  xmm23, xmm23, xmm23, 0x10           ; lengths: T0·T1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vpxorq      xmm24, xmm2, [r10 - 16]             ; S: T = A + C1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 7
-    vpclmulqdq  xmm24, xmm24, xmm24, 0x10           ; S: T0·T1
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 8
-    vaesenc     zmm25, zmm17, zmm11                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vpxorq      xmm17, xmm23, xmm24                 ; S: LO += it
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 9
-    vaesenc     zmm23, zmm25, zmm12                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
-    vpxorq      xmm15, xmm15, [rdi + 1200]          ; lengths: U = A + C2
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 10
-    vbroadcasti64x2 zmm24, [rdi + 2032]             ; AES: k_11
-    vaesenc     zmm22, zmm22, zmm24                 ; AES: round 11
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; lengths: U0·U1
-    vaesenc     zmm23, zmm23, zmm24                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm24                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm24                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm24                 ; AES: round 11
-    vbroadcasti64x2 zmm24, [rdi + 2048]             ; AES: k_12
-    vaesenc     zmm22, zmm22, zmm24                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm24                 ; AES: round 12
+    vbroadcasti64x2 zmm16, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm13, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm14, zmm9, zmm17                  ; AES: round 1
+    vpxorq      xmm9, xmm11, xmm13                  ; S: S += it
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
+    vaesenc     zmm11, zmm12, zmm17                 ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vaesenc     zmm12, zmm14, zmm18                 ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vpxorq      xmm13, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: T0·T1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpxorq      xmm14, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; S: T0·T1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vaesenc     zmm15, zmm7, zmm23                  ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 7
+    vpxorq      xmm7, xmm13, xmm14                  ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     zmm13, zmm15, zmm24                 ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 10
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm14, [rdi + 2032]             ; AES: k_11
+    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 11
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vaesenc     zmm19, zmm19, zmm24                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm24                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm24                 ; AES: round 12
-    vbroadcasti64x2 zmm24, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm22, zmm22, zmm24                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm24                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm24                 ; AES: round 13
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 11
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 11
+    vbroadcasti64x2 zmm14, [rdi + 2048]             ; AES: k_12
+    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 12
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 12
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm20, zmm20, zmm24                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm24                 ; AES: round 13
-    vbroadcasti64x2 zmm24, [rdi + 2080]             ; AES: k_14
-    vaesenclast zmm22, zmm22, zmm24                 ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm22                        ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm22, [rdi + 2080]             ; AES: k_14
-    vpxorq      xmm26, xmm15, xmm2                  ; S: HI += it
-    vpxorq      zmm2, zmm22, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
-    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm15, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm15, zmm19, zmm15                 ; AES: last round: the other text
-    vpshufb     zmm19, zmm15, zmm1                  ; C
-    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
-    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm15, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm22, zmm19, zmm19, 0x10           ; C2: A0·A1
-    vaesenclast zmm15, zmm20, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm15                  ; AES: written
-    vbroadcasti64x2 zmm20, [rdi + 2080]             ; AES: k_14
-    vpshufb     zmm15, zmm15, zmm1                  ; C
-    vpxorq      zmm20, zmm20, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm20                  ; AES: written
-    vpclmulqdq  zmm21, zmm15, zmm15, 0x10           ; C3: A0·A1
-    vpshufb     zmm23, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpternlogq  zmm14, zmm22, zmm21, 0x96           ; C3: S += it
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 12
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 12
+    vbroadcasti64x2 zmm14, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 13
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 13
+    vpxorq      xmm27, xmm5, xmm2                   ; S: HI += it
+    vaesenc     zmm2, zmm10, zmm14                  ; AES: round 13
+    vaesenc     zmm5, zmm11, zmm14                  ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm16                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm4, zmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm4, zmm13, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm10, zmm10, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm12, zmm10                 ; AES: last round: the other text
+    vpshufb     zmm11, zmm10, zmm1                  ; C
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C2: A0·A1
+    vmovdqu64   [rbp + 64], zmm10                   ; AES: written
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm10, zmm10, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpshufb     zmm10, zmm2, zmm1                   ; C
+    vpclmulqdq  zmm13, zmm10, zmm10, 0x10           ; C3: A0·A1
+    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
+    vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
+    vpternlogq  zmm9, zmm12, zmm13, 0x96            ; C3: S += it
+    vpxorq      zmm2, zmm2, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
+    vpxorq      zmm5, zmm11, [r10 + 64]             ; C2: T = A + C1
+    vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpxorq      zmm22, zmm19, [r10 + 64]            ; C2: T = A + C1
+    vpxorq      zmm15, zmm10, [r10 + 128]           ; C3: T = A + C1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C2: T0·T1
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm23, zmm4                   ; AES: round 1
-    vpxorq      zmm23, zmm15, [r10 + 128]           ; C3: T = A + C1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm23, zmm23, 0x10            ; C3: T0·T1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vpternlogq  zmm17, zmm22, zmm4, 0x96            ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm23, zmm6                   ; AES: round 3
-    vpxorq      zmm5, zmm19, [r10 + 704]            ; C2: U = A + C2
-    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      zmm7, zmm15, [r10 + 768]            ; C3: U = A + C2
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpternlogq  zmm26, zmm5, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpshufb     zmm6, zmm20, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C4: A0·A1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vaesenc     zmm3, zmm12, zmm17                  ; AES: round 1
+    vaesenc     zmm12, zmm13, zmm17                 ; AES: round 1
+    vpternlogq  zmm7, zmm5, zmm15, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm14, zmm17                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vpxorq      zmm11, zmm11, [r10 + 704]           ; C2: U = A + C2
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C2: U0·U1
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpxorq      zmm10, zmm10, [r10 + 768]           ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
+    vpternlogq  zmm27, zmm11, zmm10, 0x96           ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm12, zmm22                 ; AES: round 6
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1: S += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vpxorq      zmm7, zmm6, [r10 + 192]             ; C4: T = A + C1
-    vbroadcasti64x2 zmm8, [rdi + 2032]              ; AES: k_11
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 11
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 11
-    vbroadcasti64x2 zmm8, [rdi + 2048]              ; AES: k_12
-    vpxorq      zmm9, zmm2, [r10]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 12
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: T0·T1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 12
-    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
-    vpternlogq  zmm17, zmm7, zmm9, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
-    vpxorq      zmm6, zmm6, [r10 + 832]             ; C4: U = A + C2
-    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm8, zmm7, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C4: A0·A1
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vpternlogq  zmm9, zmm11, zmm12, 0x96            ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vpxorq      zmm11, zmm2, [r10 + 192]            ; C4: T = A + C1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm12, [rdi + 2032]             ; AES: k_11
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: T0·T1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 11
+    vpxorq      zmm13, zmm4, [r10]                  ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 11
+    vbroadcasti64x2 zmm12, [rdi + 2048]             ; AES: k_12
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 12
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C1: T0·T1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 12
+    vbroadcasti64x2 zmm12, [rdi + 2064]             ; AES: k_13
+    vpternlogq  zmm7, zmm11, zmm13, 0x96            ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 13
+    vpxorq      zmm2, zmm2, [r10 + 832]             ; C4: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 13
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm12, zmm11, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm12                   ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: U0·U1
     vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm8, zmm7, [r9 + 320]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm2, zmm2, [r10 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
-    vpxorq      zmm8, zmm7, [r9 + 384]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vpxorq      zmm12, zmm11, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm12                 ; AES: last round: the other text
+    vpxorq      zmm4, zmm4, [r10 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rbp + 320], zmm10                  ; AES: written
+    vpxorq      zmm12, zmm11, [r9 + 384]            ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
     vmovdqu64   [rbp + 384], zmm5                   ; AES: written
-    vpxorq      zmm7, zmm7, zmm18                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
-    vpternlogq  zmm26, zmm6, zmm2, 0x96             ; C1: HI += it
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm4, zmm1                    ; C
+    vpxorq      zmm8, zmm11, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm14, zmm0, zmm8                   ; AES: last round: the other text
+    vpternlogq  zmm27, zmm2, zmm4, 0x96             ; C1: HI += it
+    vpandq      zmm0, zmm14, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm10, zmm1                   ; C
     vpxorq      zmm4, zmm2, [r10 + 320]             ; C6: T = A + C1
-    vpxorq      zmm6, zmm2, [r10 + 960]             ; C6: U = A + C2
+    vpxorq      zmm8, zmm2, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
     vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpxorq      zmm7, zmm5, [r10 + 384]             ; C7: T = A + C1
-    vpxorq      zmm8, zmm5, [r10 + 1024]            ; C7: U = A + C2
+    vpxorq      zmm10, zmm5, [r10 + 384]            ; C7: T = A + C1
+    vpxorq      zmm11, zmm5, [r10 + 1024]           ; C7: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
-    vpternlogq  zmm14, zmm2, zmm5, 0x96             ; C7: S += it
-    vpternlogq  zmm17, zmm4, zmm7, 0x96             ; C7: LO += it
-    vpternlogq  zmm26, zmm6, zmm8, 0x96             ; C7: HI += it
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
+    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C7: S += it
+    vpternlogq  zmm7, zmm4, zmm10, 0x96             ; C7: LO += it
+    vpternlogq  zmm27, zmm8, zmm11, 0x96            ; C7: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 448]             ; C8: T = A + C1
     vpxorq      zmm4, zmm0, [r10 + 1088]            ; C8: U = A + C2
@@ -4502,25 +4513,25 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
     vpxorq      zmm5, zmm3, [r10 + 256]             ; C5: T = A + C1
-    vpxorq      zmm6, zmm3, [r10 + 896]             ; C5: U = A + C2
+    vpxorq      zmm8, zmm3, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: U0·U1
-    vpternlogq  zmm14, zmm0, zmm3, 0x96             ; C5: S += it
-    vpternlogq  zmm17, zmm2, zmm5, 0x96             ; C5: LO += it
-    vpternlogq  zmm26, zmm4, zmm6, 0x96             ; C5: HI += it
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vpternlogq  zmm9, zmm0, zmm3, 0x96              ; C5: S += it
+    vpternlogq  zmm7, zmm2, zmm5, 0x96              ; C5: LO += it
+    vpternlogq  zmm27, zmm4, zmm8, 0x96             ; C5: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm0, zmm12, 0x02
-    vmovdqu64   [rdx], ymm12                        ; written
+    vextracti64x2 xmm0, zmm14, 0x02
+    vmovdqu64   [rdx], ymm14                        ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm2, zmm12, 0x03
+    vextracti64x2 xmm2, zmm14, 0x03
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
@@ -4528,12 +4539,13 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm12                        ; written
-    vextracti64x2 xmm0, zmm12, 0x01
+    vmovdqu64   [rdx], ymm14                        ; written
+    vextracti64x2 xmm0, zmm14, 0x01
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm2, zmm12, 0x02
+    vextracti64x2 xmm2, zmm14, 0x02
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -4541,234 +4553,232 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rdx], xmm14                        ; written
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm0, zmm12, 0x01
-    vpxorq      xmm0, xmm0, xmm12                   ; what the end differs by
+    vextracti64x2 xmm0, zmm14, 0x01
+    vpxorq      xmm0, xmm0, xmm14                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm2, xmm12, [rsi + rcx + 160]      ; in front
+    vpshufb     xmm2, xmm14, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_done
 .alone_out_under_17:
     vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpxorq      xmm2, xmm12, xmm0                   ; what the end differs by
+    vpxorq      xmm2, xmm14, xmm0                   ; what the end differs by
     vpshufb     xmm2, xmm2, [rsi + rcx]             ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
     vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm12                        ; written
+    vmovdqu64   [rdx], zmm14                        ; written
 .alone_out_done:
 .alone_reduce:
-    vpxorq      zmm0, zmm17, zmm14                  ; reduce: LO += S
+    vpxorq      zmm0, zmm7, zmm9                    ; reduce: LO += S
     vpclmulqdq  zmm2, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm26, zmm14, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm2, zmm26                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm27, zmm9, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm27                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm0, xmm16, 0x96             ; reduce: minus the key terms
+    vpternlogq  xmm2, xmm0, xmm6, 0x96              ; reduce: minus the key terms
     vpshufb     xmm0, xmm2, xmm1                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; blocks_12
-    vmovdqu64   zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; blocks_16
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm0, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm16                   ; AES: the next counters
-    vpxorq      xmm21, xmm2, [rdi + 560]            ; T = A + C1
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vpxorq      xmm22, xmm2, [rdi + 1200]           ; U = A + C2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 10
-    vpclmulqdq  xmm21, xmm21, xmm21, 0x10           ; T0·T1
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 10
-    vbroadcasti64x2 zmm23, [rdi + 2032]             ; AES: k_11
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm23                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm23                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm23                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm23                 ; AES: round 11
-    vbroadcasti64x2 zmm23, [rdi + 2048]             ; AES: k_12
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 12
-    vaesenc     zmm17, zmm17, zmm23                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm23                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm23                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm23                 ; AES: round 12
-    vbroadcasti64x2 zmm23, [rdi + 2064]             ; AES: k_13
-    vpclmulqdq  xmm26, xmm22, xmm22, 0x10           ; U0·U1
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 13
-    vaesenc     zmm17, zmm17, zmm23                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm23                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm23                 ; AES: round 13
-    vaesenc     zmm20, zmm20, zmm23                 ; AES: round 13
-    vbroadcasti64x2 zmm22, [rdi + 2080]             ; AES: k_14
-    vaesenclast zmm14, zmm14, zmm22                 ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm14                        ; AES: E_K(J_0), put aside
+    vmovdqu64   zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; blocks_12
+    vmovdqu64   zmm6, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; blocks_16
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, zmm5                   ; AES: 12 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
+    vpxorq      xmm11, xmm2, [rdi + 560]            ; T = A + C1
     vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm22, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm22, zmm17, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm22                        ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm23, zmm18, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm23                   ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      xmm18, xmm21, xmm2                  ; LO += S
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm17                  ; AES: written
-    vpxorq      zmm14, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm20, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm14                  ; AES: written
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm16                   ; AES: the next counters
-    vpshufd     xmm25, xmm18, 0x4e                  ; (LO1, LO0)
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vpternlogq  xmm26, xmm2, xmm25, 0x96            ; + HI
-    vaesenc     zmm2, zmm19, zmm7                   ; AES: round 4
-    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm24, zmm7                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm25, xmm18, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
-    vaesenc     zmm18, zmm19, zmm11                 ; AES: round 8
-    vaesenc     zmm19, zmm20, zmm11                 ; AES: round 8
-    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 10
-    vbroadcasti64x2 zmm21, [rdi + 2032]             ; AES: k_11
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm21                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm21                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm21                 ; AES: round 11
-    vbroadcasti64x2 zmm21, [rdi + 2048]             ; AES: k_12
-    vpternlogq  xmm25, xmm26, [rdi + 1840], 0x96    ; minus the key terms
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm21                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm21                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm21                 ; AES: round 12
-    vbroadcasti64x2 zmm21, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm21                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm21                 ; AES: round 13
-    vaesenc     zmm20, zmm20, zmm21                 ; AES: round 13
-    vbroadcasti64x2 zmm21, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm24, zmm21, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm24, zmm2, zmm24                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm24                  ; AES: written
-    vpxorq      zmm2, zmm21, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm18                  ; AES: written
-    vpxorq      zmm2, zmm21, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm19                  ; AES: written
-    vpxorq      zmm2, zmm21, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
+    vpxorq      xmm12, xmm2, [rdi + 1200]           ; U = A + C2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; T0·T1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm13, [rdi + 2032]             ; AES: k_11
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 11
+    vpclmulqdq  xmm16, xmm12, xmm12, 0x10           ; U0·U1
+    vbroadcasti64x2 zmm12, [rdi + 2048]             ; AES: k_12
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 12
+    vbroadcasti64x2 zmm12, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm14                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      xmm11, xmm11, xmm2                  ; LO += S
+    vpxorq      zmm12, zmm4, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm7, zmm12                  ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm12                        ; AES: written
+    vpxorq      zmm7, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm7, zmm4, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm4, zmm4, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm4                   ; AES: written
+    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufd     xmm13, xmm11, 0x4e                  ; (LO1, LO0)
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpaddd      zmm15, zmm0, zmm5                   ; AES: 12 blocks ahead
+    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 2
+    vpternlogq  xmm16, xmm2, xmm13, 0x96            ; + HI
+    vaesenc     zmm2, zmm9, zmm19                   ; AES: round 3
+    vaesenc     zmm9, zmm10, zmm19                  ; AES: round 3
+    vaesenc     zmm10, zmm14, zmm19                 ; AES: round 3
+    vaesenc     zmm13, zmm15, zmm19                 ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 7
+    vpclmulqdq  xmm15, xmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 10
+    vbroadcasti64x2 zmm13, [rdi + 2032]             ; AES: k_11
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 11
+    vpternlogq  xmm15, xmm16, [rdi + 1840], 0x96    ; minus the key terms
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 11
+    vbroadcasti64x2 zmm13, [rdi + 2048]             ; AES: k_12
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 12
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 12
+    vbroadcasti64x2 zmm13, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 13
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 13
+    vbroadcasti64x2 zmm13, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm14, zmm13, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm2, zmm14                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm14                  ; AES: written
+    vpxorq      zmm2, zmm13, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm9                   ; AES: written
+    vpxorq      zmm2, zmm13, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm10                  ; AES: written
+    vpxorq      zmm2, zmm13, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 448], zmm2                   ; AES: written
     add         r9, 512                             ; next group
     add         rbp, 512
@@ -4776,236 +4786,236 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     cmp         rbx, 513
     jb          .rest
 .group:
-    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm1                  ; C3·H^6: C
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; C4·H^5: C
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpaddd      zmm27, zmm0, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
+    vpshufb     zmm11, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm7, zmm7, zmm1                    ; C3·H^6: C
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
+    vpaddd      zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpaddd      zmm27, zmm0, zmm5                   ; AES: 12 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; C5·H^4: C
     vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm16                   ; AES: the next counters
-    vpclmulqdq  zmm30, zmm17, zmm17, 0x10           ; C3·H^6: A0·A1
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
+    vpclmulqdq  zmm30, zmm7, zmm7, 0x10             ; C3·H^6: A0·A1
+    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
+    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 1
+    vpclmulqdq  zmm29, zmm14, zmm14, 0x10           ; C5·H^4: A0·A1
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 1
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: S += it
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vpxorq      zmm28, zmm17, [rdi + 192]           ; C3·H^6: T = A + C1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 2
+    vaesenc     zmm27, zmm27, zmm17                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
+    vpxorq      zmm28, zmm7, [rdi + 192]            ; C3·H^6: T = A + C1
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm18                 ; AES: round 2
+    vaesenc     zmm27, zmm27, zmm18                 ; AES: round 2
     vpclmulqdq  zmm31, zmm28, zmm28, 0x10           ; C3·H^6: T0·T1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vpxorq      zmm28, zmm14, [rdi + 256]           ; C4·H^5: T = A + C1
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 3
+    vpxorq      zmm28, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm19                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 4
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 4
-    vpxorq      zmm29, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 4
+    vpxorq      zmm29, zmm14, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm27, zmm27, zmm20                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 5
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm21                 ; AES: round 5
+    vaesenc     zmm27, zmm27, zmm21                 ; AES: round 5
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 6
-    vpxorq      zmm17, zmm17, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm29, zmm17, zmm17, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm17, zmm21, zmm10                 ; AES: round 7
-    vaesenc     zmm21, zmm26, zmm10                 ; AES: round 7
-    vaesenc     zmm26, zmm27, zmm10                 ; AES: round 7
-    vpxorq      zmm14, zmm14, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vpxorq      zmm24, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 10
-    vpternlogq  zmm29, zmm14, zmm24, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm14, zmm21, zmm13                 ; AES: round 10
-    vaesenc     zmm21, zmm26, zmm13                 ; AES: round 10
-    vpshufb     zmm18, zmm18, zmm1                  ; C6·H^3: C
-    vbroadcasti64x2 zmm24, [rdi + 2032]             ; AES: k_11
-    vaesenc     zmm20, zmm20, zmm24                 ; AES: round 11
-    vpshufb     zmm19, zmm19, zmm1                  ; C7·H^2: C
-    vaesenc     zmm17, zmm17, zmm24                 ; AES: round 11
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm24                 ; AES: round 11
-    vpclmulqdq  zmm24, zmm18, zmm18, 0x10           ; C6·H^3: A0·A1
-    vbroadcasti64x2 zmm26, [rdi + 2048]             ; AES: k_12
-    vaesenc     zmm20, zmm20, zmm26                 ; AES: round 12
-    vpclmulqdq  zmm27, zmm19, zmm19, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm17, zmm17, zmm26                 ; AES: round 12
-    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm26                 ; AES: round 12
-    vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C8·H^1: S += it
-    vbroadcasti64x2 zmm24, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm20, zmm20, zmm24                 ; AES: round 13
-    vpxorq      zmm26, zmm18, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm17, zmm17, zmm24                 ; AES: round 13
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm24                 ; AES: round 13
-    vpclmulqdq  zmm24, zmm26, zmm26, 0x10           ; C6·H^3: T0·T1
-    vbroadcasti64x2 zmm26, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm27, zmm26, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm28, zmm19, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenclast zmm20, zmm20, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm20                        ; AES: written
-    vpxorq      zmm27, zmm26, [r9 + 64]             ; AES: k_Nr + text
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm22                 ; AES: round 6
+    vpxorq      zmm7, zmm7, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm27, zmm27, zmm22                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 7
+    vpclmulqdq  zmm29, zmm7, zmm7, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm7, zmm13, zmm23                  ; AES: round 7
+    vaesenc     zmm13, zmm16, zmm23                 ; AES: round 7
+    vaesenc     zmm16, zmm27, zmm23                 ; AES: round 7
+    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm24                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
+    vpxorq      zmm14, zmm14, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 9
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm16, zmm16, zmm25                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 10
+    vpternlogq  zmm29, zmm4, zmm14, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm4, zmm13, zmm26                  ; AES: round 10
+    vaesenc     zmm13, zmm16, zmm26                 ; AES: round 10
+    vpshufb     zmm9, zmm9, zmm1                    ; C6·H^3: C
+    vbroadcasti64x2 zmm14, [rdi + 2032]             ; AES: k_11
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 11
+    vpshufb     zmm10, zmm10, zmm1                  ; C7·H^2: C
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 11
+    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; C6·H^3: A0·A1
+    vbroadcasti64x2 zmm16, [rdi + 2048]             ; AES: k_12
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 12
+    vpclmulqdq  zmm27, zmm10, zmm10, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 12
+    vpternlogq  zmm30, zmm14, zmm27, 0x96           ; C8·H^1: S += it
+    vbroadcasti64x2 zmm14, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 13
+    vpxorq      zmm16, zmm9, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 13
+    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 13
+    vpclmulqdq  zmm14, zmm16, zmm16, 0x10           ; C6·H^3: T0·T1
+    vbroadcasti64x2 zmm16, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm27, zmm16, [r9]                  ; AES: k_Nr + text
+    vpxorq      zmm28, zmm10, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenclast zmm11, zmm11, zmm27                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm11                        ; AES: written
+    vpxorq      zmm27, zmm16, [r9 + 64]             ; AES: k_Nr + text
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7·H^2: T0·T1
-    vaesenclast zmm27, zmm17, zmm27                 ; AES: last round: the other text
+    vaesenclast zmm27, zmm7, zmm27                  ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm27                   ; AES: written
-    vpternlogq  zmm31, zmm24, zmm28, 0x96           ; C8·H^1: LO += it
-    vpxorq      zmm17, zmm26, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm14, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm17                  ; AES: written
-    vpxorq      zmm18, zmm18, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vpxorq      zmm14, zmm26, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm21, zmm14                 ; AES: last round: the other text
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6·H^3: U0·U1
-    vmovdqu64   [rbp + 192], zmm14                  ; AES: written
-    vpxorq      zmm19, zmm19, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7·H^2: U0·U1
-    vpshufb     zmm21, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C8·H^1: HI += it
-    vpshufb     zmm18, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
+    vpternlogq  zmm31, zmm14, zmm28, 0x96           ; C8·H^1: LO += it
+    vpxorq      zmm7, zmm16, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm4, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm9, zmm9, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vpxorq      zmm4, zmm16, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm13, zmm4                   ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: U0·U1
+    vmovdqu64   [rbp + 192], zmm4                   ; AES: written
+    vpxorq      zmm10, zmm10, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: U0·U1
+    vpshufb     zmm13, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C8·H^1: HI += it
+    vpshufb     zmm9, zmm14, zmm1                   ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vpaddd      zmm24, zmm0, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpshufb     zmm26, zmm23, zmm1                  ; C2·H^7: C
-    vmovdqa64   zmm23, zmm27                        ; AES
-    vpaddd      zmm0, zmm0, zmm16                   ; AES: the next counters
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpaddd      zmm14, zmm0, zmm5                   ; AES: 12 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpshufb     zmm16, zmm8, zmm1                   ; C2·H^7: C
+    vmovdqa64   zmm8, zmm27                         ; AES
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
+    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm27, zmm2, zmm2, 0x10             ; C8·H^1: A0·A1
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C2·H^7: A0·A1
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm16, zmm16, 0x10           ; C2·H^7: A0·A1
+    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 1
     vpxorq      zmm27, zmm2, [rdi + 512]            ; C8·H^1: T = A + C1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vpxorq      zmm28, zmm26, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 3
+    vpxorq      zmm28, zmm16, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 3
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 5
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vpxorq      zmm26, zmm26, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vpternlogq  zmm29, zmm2, zmm26, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm19, zmm10                  ; AES: round 7
-    vaesenc     zmm19, zmm24, zmm10                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
-    vpshufb     zmm24, zmm22, zmm1                  ; C1·H^8: C
-    vmovdqa64   zmm22, zmm20                        ; AES
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpxorq      zmm20, zmm24, zmm25                 ; C1·H^8: A = X + C
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm24, zmm20, zmm20, 0x10           ; C1·H^8: A0·A1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vpxorq      zmm24, zmm30, zmm24                 ; C1·H^8: S += it
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpxorq      zmm25, zmm20, [rdi + 64]            ; C1·H^8: T = A + C1
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 10
-    vbroadcasti64x2 zmm26, [rdi + 2032]             ; AES: k_11
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C1·H^8: T0·T1
-    vaesenc     zmm21, zmm21, zmm26                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm26                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vpternlogq  zmm31, zmm25, zmm24, 0x96           ; reduce: LO += S
-    vaesenc     zmm19, zmm19, zmm26                 ; AES: round 11
-    vbroadcasti64x2 zmm25, [rdi + 2048]             ; AES: k_12
-    vpxorq      zmm20, zmm20, [rdi + 704]           ; C1·H^8: U = A + C2
-    vaesenc     zmm21, zmm21, zmm25                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm25                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C1·H^8: U0·U1
-    vaesenc     zmm19, zmm19, zmm25                 ; AES: round 12
-    vbroadcasti64x2 zmm25, [rdi + 2064]             ; AES: k_13
-    vpternlogq  zmm29, zmm20, zmm24, 0x96           ; reduce: HI += S
-    vaesenc     zmm20, zmm21, zmm25                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm25                 ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 13
-    vpclmulqdq  zmm21, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenc     zmm26, zmm19, zmm25                 ; AES: round 13
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 6
+    vpxorq      zmm16, zmm16, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 7
+    vpternlogq  zmm29, zmm2, zmm16, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm10, zmm23                  ; AES: round 7
+    vaesenc     zmm10, zmm14, zmm23                 ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 8
+    vpshufb     zmm14, zmm12, zmm1                  ; C1·H^8: C
+    vmovdqa64   zmm12, zmm11                        ; AES
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vpxorq      zmm11, zmm14, zmm15                 ; C1·H^8: A = X + C
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm11, zmm11, 0x10           ; C1·H^8: A0·A1
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vpxorq      zmm14, zmm30, zmm14                 ; C1·H^8: S += it
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 10
+    vpxorq      zmm15, zmm11, [rdi + 64]            ; C1·H^8: T = A + C1
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 10
+    vbroadcasti64x2 zmm16, [rdi + 2032]             ; AES: k_11
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C1·H^8: T0·T1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vpternlogq  zmm31, zmm15, zmm14, 0x96           ; reduce: LO += S
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 11
+    vbroadcasti64x2 zmm15, [rdi + 2048]             ; AES: k_12
+    vpxorq      zmm11, zmm11, [rdi + 704]           ; C1·H^8: U = A + C2
+    vaesenc     zmm13, zmm13, zmm15                 ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1·H^8: U0·U1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 12
+    vbroadcasti64x2 zmm15, [rdi + 2064]             ; AES: k_13
+    vpternlogq  zmm29, zmm11, zmm14, 0x96           ; reduce: HI += S
+    vaesenc     zmm11, zmm13, zmm15                 ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 13
+    vpclmulqdq  zmm13, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenc     zmm16, zmm10, zmm15                 ; AES: round 13
     vbroadcasti64x2 zmm27, [rdi + 2080]             ; AES: k_14
-    vpshufd     zmm25, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm19, zmm27, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm24, zmm20, zmm19                 ; AES: last round: the other text
-    vpternlogq  zmm25, zmm29, zmm21, 0x96           ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 256], zmm24                  ; AES: written
-    vpxorq      zmm19, zmm27, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm19                 ; AES: last round: the other text
-    vextracti64x4 ymm19, zmm25, 0x01                ; reduce: upper lanes
-    vmovdqu64   [rbp + 320], zmm18                  ; AES: written
-    vpxorq      zmm20, zmm27, [r9 + 384]            ; AES: k_Nr + text
-    vpxorq      ymm25, ymm25, ymm19                 ; reduce: add up the lanes
-    vaesenclast zmm19, zmm2, zmm20                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm19                  ; AES: written
+    vpshufd     zmm15, zmm31, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm10, zmm27, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm11, zmm10                 ; AES: last round: the other text
+    vpternlogq  zmm15, zmm29, zmm13, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 256], zmm14                  ; AES: written
+    vpxorq      zmm10, zmm27, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vextracti64x4 ymm10, zmm15, 0x01                ; reduce: upper lanes
+    vmovdqu64   [rbp + 320], zmm9                   ; AES: written
+    vpxorq      zmm11, zmm27, [r9 + 384]            ; AES: k_Nr + text
+    vpxorq      ymm15, ymm15, ymm10                 ; reduce: add up the lanes
+    vaesenclast zmm10, zmm2, zmm11                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm10                  ; AES: written
     vpxorq      zmm2, zmm27, [r9 + 448]             ; AES: k_Nr + text
-    vextracti64x2 xmm20, ymm25, 0x01                ; reduce: upper lanes
-    vaesenclast zmm2, zmm26, zmm2                   ; AES: last round: the other text
+    vextracti64x2 xmm11, ymm15, 0x01                ; reduce: upper lanes
+    vaesenclast zmm2, zmm16, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 448], zmm2                   ; AES: written
-    vpternlogq  xmm25, xmm20, [rdi + 1344], 0x96    ; reduce: minus the key terms
+    vpternlogq  xmm15, xmm11, [rdi + 1344], 0x96    ; reduce: minus the key terms
     add         r9, 512                             ; next group
     add         rbp, 512
     sub         rbx, 512
@@ -5014,10 +5024,10 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm16, r12
+    vmovq       xmm6, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm20, r8
-    vpunpcklqdq xmm20, xmm16, xmm20                 ; bits of both lengths, bytes reversed
+    vmovq       xmm11, r8
+    vpunpcklqdq xmm11, xmm6, xmm11                  ; bits of both lengths, bytes reversed
     mov         rcx, rbx
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -5029,317 +5039,312 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm16, [r8]                         ; whole blocks
-    vinserti64x2 zmm16, zmm16, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm16, xmm21, 0x03          ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm6, xmm13, 0x03           ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm16, [r8]                         ; whole blocks
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm16, xmm21, 0x02          ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm6, xmm13, 0x02           ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm16, [r8]                         ; whole blocks
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm16, xmm21, 0x01          ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm13, ymm6, xmm13, 0x01           ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm21, [r8]                         ; whole blocks
+    vmovdqu64   xmm13, [r8]                         ; whole blocks
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm16, [r8]                         ; the first bytes
-    vmovq       xmm21, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rdx + 24]            ; in their places
-    vporq       xmm21, xmm16, xmm21                 ; zero-padded
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_in_done
+    vmovq       xmm6, [r8]                          ; the first bytes
+    vmovq       xmm13, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm13, xmm13, [rdx + 24]            ; in their places
+    vporq       xmm13, xmm6, xmm13                  ; zero-padded
+    jmp         short .rest_in_done
 .rest_in_under_8:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm16, [r8]                         ; the first bytes
-    vmovd       xmm21, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rdx + 20]            ; in their places
-    vporq       xmm21, xmm16, xmm21                 ; zero-padded
+    vmovd       xmm6, [r8]                          ; the first bytes
+    vmovd       xmm13, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm13, xmm13, [rdx + 20]            ; in their places
+    vporq       xmm13, xmm6, xmm13                  ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm16, r10
+    vmovq       xmm6, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm21, r10
+    vmovq       xmm13, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm21, xmm21, 0x01
-    vporq       xmm16, xmm16, xmm21
+    vpslldq     xmm13, xmm13, 0x01
+    vporq       xmm6, xmm6, xmm13
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm21, r8
+    vmovq       xmm13, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x02
-    vporq       xmm16, xmm16, xmm21
-    vpandq      xmm21, xmm16, [rdx + 112]           ; zero-padded
+    vpslldq     xmm13, xmm13, 0x02
+    vporq       xmm6, xmm6, xmm13
+    vpandq      xmm13, xmm6, [rdx + 112]            ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm21, [r8]                         ; whole blocks
+    vmovdqu64   zmm13, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [rbx + 15]
     and         r8, -16
     lea         r10, [rdi + 560]
     sub         r10, r8                             ; H^(m+1)
-    vmovdqu64   xmm16, [rdi + 1840]                 ; the key term of H
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
     lea         r8, [rcx + 15]
     and         r8, -16                             ; in whole blocks
     lea         r11, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpandq      xmm16, xmm16, [r11 + r8 + 48]       ; if a lane is free
-    vpxorq      xmm16, xmm16, [r10 + 1280]          ; the key terms of all powers that are met
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpandq      xmm6, xmm6, [r11 + r8 + 48]         ; if a lane is free
+    vpxorq      xmm6, xmm6, [r10 + 1280]            ; the key terms of all powers that are met
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .rest_over_4
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .rest_over_2
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
-    vpshufb     zmm15, zmm17, zmm1                  ; C3·H^6: C
-    vpshufb     zmm14, zmm14, zmm1                  ; C4·H^5: C
+    vpshufb     zmm5, zmm7, zmm1                    ; C3·H^6: C
+    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm17, zmm24, zmm1                  ; C5·H^4: C
-    vpclmulqdq  zmm26, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
-    vpclmulqdq  zmm24, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
+    vpshufb     zmm7, zmm14, zmm1                   ; C5·H^4: C
+    vpclmulqdq  zmm16, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  zmm14, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm17, zmm17, 0x10            ; C5·H^4: A0·A1
-    vpternlogq  zmm26, zmm24, zmm3, 0x96            ; C6·H^3: S += it
-    vpxorq      zmm3, zmm15, [rdi + 192]            ; C3·H^6: T = A + C1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm24, zmm3, zmm3, 0x10             ; C3·H^6: T0·T1
-    vpxorq      zmm3, zmm14, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm3, zmm7, zmm7, 0x10              ; C5·H^4: A0·A1
+    vpternlogq  zmm16, zmm14, zmm3, 0x96            ; C6·H^3: S += it
+    vpxorq      zmm3, zmm5, [rdi + 192]             ; C3·H^6: T = A + C1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm17, zmm3, zmm3, 0x10             ; C3·H^6: T0·T1
+    vpxorq      zmm3, zmm4, [rdi + 256]             ; C4·H^5: T = A + C1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: T0·T1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vpxorq      zmm4, zmm17, [rdi + 320]            ; C5·H^4: T = A + C1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: T0·T1
-    vpternlogq  zmm24, zmm3, zmm4, 0x96             ; C6·H^3: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpxorq      zmm3, zmm15, [rdi + 832]            ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C3·H^6: U0·U1
-    vpxorq      zmm3, zmm14, [rdi + 896]            ; C4·H^5: U = A + C2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpxorq      zmm14, zmm7, [rdi + 320]            ; C5·H^4: T = A + C1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5·H^4: T0·T1
+    vpternlogq  zmm17, zmm3, zmm14, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpxorq      zmm3, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm14, zmm3, zmm3, 0x10             ; C3·H^6: U0·U1
+    vpxorq      zmm3, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      zmm4, zmm17, [rdi + 960]            ; C5·H^4: U = A + C2
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpxorq      zmm4, zmm7, [rdi + 960]             ; C5·H^4: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: U0·U1
-    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; C6·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vpshufb     zmm3, zmm18, zmm1                   ; C6·H^3: C
-    vpshufb     zmm4, zmm19, zmm1                   ; C7·H^2: C
+    vpternlogq  zmm14, zmm3, zmm4, 0x96             ; C6·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpshufb     zmm3, zmm9, zmm1                    ; C6·H^3: C
+    vpshufb     zmm4, zmm10, zmm1                   ; C7·H^2: C
     vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C6·H^3: A0·A1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C7·H^2: A0·A1
-    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C8·H^1: S += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C7·H^2: A0·A1
+    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C8·H^1: S += it
     vpxorq      zmm5, zmm3, [rdi + 384]             ; C6·H^3: T = A + C1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^3: T0·T1
-    vpxorq      zmm6, zmm4, [rdi + 448]             ; C7·H^2: T = A + C1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: T0·T1
-    vpternlogq  zmm24, zmm5, zmm6, 0x96             ; C8·H^1: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vpxorq      zmm7, zmm4, [rdi + 448]             ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: T0·T1
+    vpternlogq  zmm17, zmm5, zmm7, 0x96             ; C8·H^1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpxorq      zmm3, zmm3, [rdi + 1024]            ; C6·H^3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^3: U0·U1
     vpxorq      zmm4, zmm4, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: U0·U1
-    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; C8·H^1: HI += it
+    vpternlogq  zmm14, zmm3, zmm4, 0x96             ; C8·H^1: HI += it
     vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vpshufb     zmm3, zmm23, zmm1                   ; C2·H^7: C
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vpshufb     zmm3, zmm8, zmm1                    ; C2·H^7: C
     vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C2·H^7: A0·A1
-    vbroadcasti64x2 zmm6, [rdi + 2032]              ; AES: k_11
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; C1·H^8: S += it
+    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1·H^8: S += it
     vpxorq      zmm4, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
     vpxorq      zmm5, zmm3, [rdi + 128]             ; C2·H^7: T = A + C1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: T0·T1
-    vpternlogq  zmm24, zmm4, zmm5, 0x96             ; C1·H^8: LO += it
+    vpternlogq  zmm17, zmm4, zmm5, 0x96             ; C1·H^8: LO += it
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
     vbroadcasti64x2 zmm4, [rdi + 2048]              ; AES: k_12
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
     vpxorq      zmm3, zmm3, [rdi + 768]             ; C2·H^7: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: U0·U1
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 12
-    vpternlogq  zmm15, zmm2, zmm3, 0x96             ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm22, zmm1                   ; C1·H^8: C
-    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
+    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm12, zmm1                   ; C1·H^8: C
+    vpxorq      zmm2, zmm2, zmm15                   ; C1·H^8: A = X + C
     vbroadcasti64x2 zmm3, [rdi + 2064]              ; AES: k_13
     vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
-    vpxorq      zmm4, zmm26, zmm4                   ; C1·H^8: S += it
+    vpxorq      zmm4, zmm16, zmm4                   ; C1·H^8: S += it
     vpxorq      zmm5, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
     vaesenc     zmm0, zmm0, zmm3                    ; AES: round 13
     vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C1·H^8: T0·T1
-    vpternlogq  zmm24, zmm3, zmm4, 0x96             ; reduce: LO += S
+    vpternlogq  zmm17, zmm3, zmm4, 0x96             ; reduce: LO += S
     vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
     vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpternlogq  zmm15, zmm2, zmm4, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm2, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm24, 0x4e                   ; reduce: (LO1, LO0)
-    vpxorq      zmm3, zmm3, zmm21                   ; AES: k_Nr + text
-    vpternlogq  zmm4, zmm15, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm14, zmm2, zmm4, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm2, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm4, zmm17, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm3, zmm3, zmm13                   ; AES: k_Nr + text
+    vpternlogq  zmm4, zmm14, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm25, ymm4, ymm2                   ; reduce: add up the lanes
-    vaesenclast zmm12, zmm0, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm0, ymm25, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm25, xmm0, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      xmm0, xmm20, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      xmm2, xmm20, [rdi + 1200]           ; lengths: U = A + C2
-    vpclmulqdq  xmm3, xmm20, xmm20, 0x10            ; lengths: A0·A1
+    vpxorq      ymm15, ymm4, ymm2                   ; reduce: add up the lanes
+    vaesenclast zmm13, zmm0, zmm3                   ; AES: last round: the other text
+    vextracti64x2 xmm0, ymm15, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm15, xmm0, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm0, xmm11, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      xmm2, xmm11, [rdi + 1200]           ; lengths: U = A + C2
+    vpclmulqdq  xmm3, xmm11, xmm11, 0x10            ; lengths: A0·A1
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: T0·T1
-    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpandq      zmm4, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
     vpshufb     zmm1, zmm4, zmm1                    ; C
-    vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
+    vpxorq      zmm1, zmm1, zmm15                   ; A = X + C
     vpxorq      zmm4, zmm1, [r10]                   ; C1: T = A + C1
     vpxorq      zmm5, zmm1, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm3, zmm1                   ; C1: S += it
-    vpxorq      zmm17, zmm0, zmm4                   ; C1: LO += it
-    vpxorq      zmm26, zmm2, zmm5                   ; C1: HI += it
+    vpxorq      zmm9, zmm3, zmm1                    ; C1: S += it
+    vpxorq      zmm7, zmm0, zmm4                    ; C1: LO += it
+    vpxorq      zmm27, zmm2, zmm5                   ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm15, zmm17, zmm1                  ; C3·H^6: C
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm14, zmm14, zmm1                  ; C4·H^5: C
-    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
+    vpshufb     zmm5, zmm7, zmm1                    ; C3·H^6: C
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
+    vpshufb     zmm14, zmm14, zmm1                  ; C5·H^4: C
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm28, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm28, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm26, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
-    vpclmulqdq  zmm27, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm26, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm16, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
+    vpclmulqdq  zmm27, zmm14, zmm14, 0x10           ; C5·H^4: A0·A1
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpternlogq  zmm28, zmm16, zmm27, 0x96           ; C6·H^3: S += it
+    vpxorq      zmm16, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm3, zmm14, [rdi + 256]            ; C4·H^5: T = A + C1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm16, zmm16, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm3, zmm4, [rdi + 256]             ; C4·H^5: T = A + C1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: T0·T1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpxorq      zmm4, zmm24, [rdi + 320]            ; C5·H^4: T = A + C1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: T0·T1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vpternlogq  zmm26, zmm3, zmm4, 0x96             ; C6·H^3: LO += it
-    vpxorq      zmm3, zmm15, [rdi + 832]            ; C3·H^6: U = A + C2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C3·H^6: U0·U1
-    vpxorq      zmm3, zmm14, [rdi + 896]            ; C4·H^5: U = A + C2
-    vaesenc     zmm4, zmm17, zmm6                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpxorq      zmm16, zmm14, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5·H^4: T0·T1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vpternlogq  zmm27, zmm3, zmm16, 0x96            ; C6·H^3: LO += it
+    vpxorq      zmm3, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm16, zmm3, zmm3, 0x10             ; C3·H^6: U0·U1
+    vpxorq      zmm3, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm4, zmm7, zmm19                   ; AES: round 3
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
-    vpxorq      zmm5, zmm24, [rdi + 960]            ; C5·H^4: U = A + C2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
+    vpxorq      zmm5, zmm14, [rdi + 960]            ; C5·H^4: U = A + C2
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpternlogq  zmm15, zmm3, zmm5, 0x96             ; C6·H^3: HI += it
-    vpshufb     zmm3, zmm18, zmm1                   ; C6·H^3: C
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpshufb     zmm5, zmm19, zmm1                   ; C7·H^2: C
-    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C6·H^3: A0·A1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C7·H^2: A0·A1
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C8·H^1: S += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vpxorq      zmm6, zmm3, [rdi + 384]             ; C6·H^3: T = A + C1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^3: T0·T1
-    vpxorq      zmm7, zmm5, [rdi + 448]             ; C7·H^2: T = A + C1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: T0·T1
-    vpternlogq  zmm26, zmm6, zmm7, 0x96             ; C8·H^1: LO += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; C6·H^3: HI += it
+    vpshufb     zmm3, zmm9, zmm1                    ; C6·H^3: C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpshufb     zmm5, zmm10, zmm1                   ; C7·H^2: C
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C6·H^3: A0·A1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; C7·H^2: A0·A1
+    vpternlogq  zmm28, zmm7, zmm9, 0x96             ; C8·H^1: S += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpxorq      zmm7, zmm3, [rdi + 384]             ; C6·H^3: T = A + C1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
+    vpxorq      zmm9, zmm5, [rdi + 448]             ; C7·H^2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7·H^2: T0·T1
+    vpternlogq  zmm27, zmm7, zmm9, 0x96             ; C8·H^1: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
     vpxorq      zmm3, zmm3, [rdi + 1024]            ; C6·H^3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^3: U0·U1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
     vpxorq      zmm5, zmm5, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: U0·U1
-    vpternlogq  zmm15, zmm3, zmm5, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vpshufb     zmm3, zmm23, zmm1                   ; C2·H^7: C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vpshufb     zmm3, zmm8, zmm1                    ; C2·H^7: C
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
     vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C2·H^7: A0·A1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vpternlogq  zmm28, zmm5, zmm6, 0x96             ; C1·H^8: S += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C2·H^7: A0·A1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; C1·H^8: S += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
     vpxorq      zmm5, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vpxorq      zmm6, zmm3, [rdi + 128]             ; C2·H^7: T = A + C1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: T0·T1
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vpxorq      zmm7, zmm3, [rdi + 128]             ; C2·H^7: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: T0·T1
+    vbroadcasti64x2 zmm8, [rdi + 2032]              ; AES: k_11
+    vpternlogq  zmm27, zmm5, zmm7, 0x96             ; C1·H^8: LO += it
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 11
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 11
     vpxorq      zmm3, zmm3, [rdi + 768]             ; C2·H^7: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: U0·U1
     vbroadcasti64x2 zmm5, [rdi + 2048]              ; AES: k_12
-    vpternlogq  zmm15, zmm2, zmm3, 0x96             ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm22, zmm1                   ; C1·H^8: C
+    vpternlogq  zmm16, zmm2, zmm3, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm12, zmm1                   ; C1·H^8: C
     vaesenc     zmm3, zmm4, zmm5                    ; AES: round 12
-    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
+    vpxorq      zmm2, zmm2, zmm15                   ; C1·H^8: A = X + C
     vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 12
     vpxorq      zmm4, zmm28, zmm4                   ; C1·H^8: S += it
     vpxorq      zmm5, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
+    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1·H^8: T0·T1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vpternlogq  zmm26, zmm5, zmm4, 0x96             ; reduce: LO += S
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
+    vpternlogq  zmm27, zmm5, zmm4, 0x96             ; reduce: LO += S
     vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm15, zmm2, zmm4, 0x96             ; reduce: HI += S
+    vpternlogq  zmm16, zmm2, zmm4, 0x96             ; reduce: HI += S
     vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
-    vpclmulqdq  zmm4, zmm26, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm6, zmm26, 0x4e                   ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm4, zmm27, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm7, zmm27, 0x4e                   ; reduce: (LO1, LO0)
     vpxorq      zmm5, zmm2, [r9]                    ; AES: k_Nr + text
-    vpternlogq  zmm6, zmm15, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm7, zmm16, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
     vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vextracti64x4 ymm4, zmm6, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm25, ymm6, ymm4                   ; reduce: add up the lanes
+    vextracti64x4 ymm4, zmm7, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm15, ymm7, ymm4                   ; reduce: add up the lanes
     vmovdqu64   [rbp], zmm3                         ; AES: written
-    vextracti64x2 xmm4, ymm25, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm25, xmm4, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm2, zmm2, zmm21                   ; AES: k_Nr + text
-    vpxorq      xmm4, xmm20, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      xmm5, xmm20, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenclast zmm12, zmm0, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  xmm14, xmm20, xmm20, 0x10           ; lengths: A0·A1
-    vpclmulqdq  xmm17, xmm4, xmm4, 0x10             ; lengths: T0·T1
-    vpclmulqdq  xmm26, xmm5, xmm5, 0x10             ; lengths: U0·U1
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vextracti64x2 xmm4, ymm15, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm15, xmm4, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm2, zmm2, zmm13                   ; AES: k_Nr + text
+    vpxorq      xmm4, xmm11, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      xmm5, xmm11, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenclast zmm13, zmm0, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  xmm9, xmm11, xmm11, 0x10            ; lengths: A0·A1
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm27, xmm5, xmm5, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 64]              ; C2: T = A + C1
     vpxorq      zmm4, zmm0, [r10 + 704]             ; C2: U = A + C2
@@ -5347,153 +5352,152 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
     vpshufb     zmm1, zmm3, zmm1                    ; C
-    vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
+    vpxorq      zmm1, zmm1, zmm15                   ; A = X + C
     vpxorq      zmm3, zmm1, [r10]                   ; C1: T = A + C1
     vpxorq      zmm5, zmm1, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpternlogq  zmm14, zmm0, zmm1, 0x96             ; C1: S += it
-    vpternlogq  zmm17, zmm2, zmm3, 0x96             ; C1: LO += it
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; C1: HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm9, zmm0, zmm1, 0x96              ; C1: S += it
+    vpternlogq  zmm7, zmm2, zmm3, 0x96              ; C1: LO += it
+    vpternlogq  zmm27, zmm4, zmm5, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
     cmp         rbx, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm15, zmm17, zmm1                  ; C3·H^6: C
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm14, zmm14, zmm1                  ; C4·H^5: C
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
+    vpshufb     zmm5, zmm7, zmm1                    ; C3·H^6: C
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
+    vpaddd      zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; C5·H^4: C
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm27, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
+    vpclmulqdq  zmm27, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpclmulqdq  zmm28, zmm14, zmm14, 0x10           ; C5·H^4: A0·A1
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm27, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm27, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm14, [rdi + 256]            ; C4·H^5: T = A + C1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vpxorq      zmm3, zmm4, [rdi + 256]             ; C4·H^5: T = A + C1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: T0·T1
-    vpxorq      zmm27, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
+    vpxorq      zmm27, zmm14, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 1
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
     vpternlogq  zmm28, zmm3, zmm27, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm3, zmm17, zmm5                   ; AES: round 2
-    vpxorq      zmm4, zmm15, [rdi + 832]            ; C3·H^6: U = A + C2
-    vaesenc     zmm15, zmm26, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm17, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vpxorq      zmm4, zmm14, [rdi + 896]            ; C4·H^5: U = A + C2
+    vaesenc     zmm3, zmm7, zmm18                   ; AES: round 2
+    vpxorq      zmm5, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm7, zmm16, zmm18                  ; AES: round 2
+    vpclmulqdq  zmm16, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      zmm5, zmm24, [rdi + 960]            ; C5·H^4: U = A + C2
-    vaesenc     zmm14, zmm15, zmm6                  ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpxorq      zmm5, zmm14, [rdi + 960]            ; C5·H^4: U = A + C2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpternlogq  zmm17, zmm4, zmm5, 0x96             ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpshufb     zmm4, zmm18, zmm1                   ; C6·H^3: C
-    vaesenc     zmm5, zmm14, zmm7                   ; AES: round 4
-    vpshufb     zmm6, zmm19, zmm1                   ; C7·H^2: C
-    vpclmulqdq  zmm14, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C7·H^2: A0·A1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpternlogq  zmm29, zmm14, zmm7, 0x96            ; C8·H^1: S += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpxorq      zmm7, zmm4, [rdi + 384]             ; C6·H^3: T = A + C1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
-    vpxorq      zmm8, zmm6, [rdi + 448]             ; C7·H^2: T = A + C1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7·H^2: T0·T1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vpshufb     zmm4, zmm9, zmm1                    ; C6·H^3: C
+    vaesenc     zmm5, zmm7, zmm20                   ; AES: round 4
+    vpshufb     zmm7, zmm10, zmm1                   ; C7·H^2: C
+    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; C6·H^3: A0·A1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C8·H^1: S += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
+    vpxorq      zmm9, zmm4, [rdi + 384]             ; C6·H^3: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: T0·T1
+    vpxorq      zmm10, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
+    vpternlogq  zmm28, zmm9, zmm10, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
     vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpternlogq  zmm17, zmm4, zmm6, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
     vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 8
-    vpshufb     zmm5, zmm23, zmm1                   ; C2·H^7: C
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C2·H^7: A0·A1
-    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; C1·H^8: S += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpxorq      zmm6, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpxorq      zmm7, zmm5, [rdi + 128]             ; C2·H^7: T = A + C1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: T0·T1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm5, zmm24                   ; AES: round 8
+    vpshufb     zmm5, zmm8, zmm1                    ; C2·H^7: C
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C2·H^7: A0·A1
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: S += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpxorq      zmm7, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vpxorq      zmm8, zmm5, [rdi + 128]             ; C2·H^7: T = A + C1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: T0·T1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vbroadcasti64x2 zmm6, [rdi + 2032]              ; AES: k_11
+    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
     vpxorq      zmm5, zmm5, [rdi + 768]             ; C2·H^7: U = A + C2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 11
-    vpternlogq  zmm17, zmm2, zmm5, 0x96             ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm22, zmm1                   ; C1·H^8: C
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
+    vpternlogq  zmm16, zmm2, zmm5, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm12, zmm1                   ; C1·H^8: C
     vbroadcasti64x2 zmm5, [rdi + 2048]              ; AES: k_12
-    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
+    vpxorq      zmm2, zmm2, zmm15                   ; C1·H^8: A = X + C
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 12
-    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
     vaesenc     zmm4, zmm4, zmm5                    ; AES: round 12
-    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^8: S += it
+    vpxorq      zmm7, zmm29, zmm7                   ; C1·H^8: S += it
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 12
     vpxorq      zmm5, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
-    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
+    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1·H^8: T0·T1
-    vpternlogq  zmm28, zmm5, zmm6, 0x96             ; reduce: LO += S
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
+    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; reduce: LO += S
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
     vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
-    vpternlogq  zmm17, zmm2, zmm6, 0x96             ; reduce: HI += S
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
+    vpternlogq  zmm16, zmm2, zmm7, 0x96             ; reduce: HI += S
     vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
     vpclmulqdq  zmm5, zmm28, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm6, zmm2, [r9]                    ; AES: k_Nr + text
-    vpshufd     zmm7, zmm28, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm7, zmm17, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vextracti64x4 ymm5, zmm7, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm7, zmm2, [r9]                    ; AES: k_Nr + text
+    vpshufd     zmm8, zmm28, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm16, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm5, zmm8, 0x01                  ; reduce: upper lanes
     vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      ymm25, ymm7, ymm5                   ; reduce: add up the lanes
+    vpxorq      ymm15, ymm8, ymm5                   ; reduce: add up the lanes
     vpxorq      zmm5, zmm2, [r9 + 64]               ; AES: k_Nr + text
-    vextracti64x2 xmm6, ymm25, 0x01                 ; reduce: upper lanes
+    vextracti64x2 xmm7, ymm15, 0x01                 ; reduce: upper lanes
     vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  xmm25, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      xmm5, xmm20, [rdi + 560]            ; lengths: T = A + C1
+    vpternlogq  xmm15, xmm7, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm5, xmm11, [rdi + 560]            ; lengths: T = A + C1
     vmovdqu64   [rbp + 64], zmm4                    ; AES: written
-    vpxorq      xmm6, xmm20, [rdi + 1200]           ; lengths: U = A + C2
-    vpxorq      zmm2, zmm2, zmm21                   ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm20, xmm20, 0x10            ; lengths: A0·A1
-    vaesenclast zmm12, zmm0, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm10, xmm6, xmm6, 0x10             ; lengths: U0·U1
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      xmm7, xmm11, [rdi + 1200]           ; lengths: U = A + C2
+    vpxorq      zmm2, zmm2, zmm13                   ; AES: k_Nr + text
+    vpclmulqdq  xmm9, xmm11, xmm11, 0x10            ; lengths: A0·A1
+    vaesenclast zmm13, zmm0, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: T0·T1
+    vpclmulqdq  xmm11, xmm7, xmm7, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
     vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
     vpxorq      zmm5, zmm2, [r10 + 704]             ; C2: U = A + C2
@@ -5501,193 +5505,194 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm6, zmm0, [r10 + 128]             ; C3: T = A + C1
-    vpxorq      zmm7, zmm0, [r10 + 768]             ; C3: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 768]             ; C3: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
-    vpternlogq  zmm8, zmm2, zmm0, 0x96              ; C3: S += it
-    vpternlogq  zmm9, zmm4, zmm6, 0x96              ; C3: LO += it
-    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C3: HI += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vpternlogq  zmm9, zmm2, zmm0, 0x96              ; C3: S += it
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C3: LO += it
+    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C3: HI += it
     vpshufb     zmm0, zmm3, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm15                   ; A = X + C
     vpxorq      zmm1, zmm0, [r10]                   ; C1: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm8, zmm0                   ; C1: S += it
-    vpxorq      zmm17, zmm9, zmm1                   ; C1: LO += it
-    vpxorq      zmm26, zmm10, zmm2                  ; C1: HI += it
+    vpxorq      zmm9, zmm9, zmm0                    ; C1: S += it
+    vpxorq      zmm7, zmm10, zmm1                   ; C1: LO += it
+    vpxorq      zmm27, zmm11, zmm2                  ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm26, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm1                  ; C3·H^6: C
+    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm7, zmm7, zmm1                    ; C3·H^6: C
     vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; C4·H^5: C
+    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
     vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
+    vpshufb     zmm14, zmm14, zmm1                  ; C5·H^4: C
     vpaddd      zmm28, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm30, zmm17, zmm17, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm30, zmm7, zmm7, 0x10             ; C3·H^6: A0·A1
     vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
-    vpaddd      zmm0, zmm0, zmm15                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm15, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpclmulqdq  zmm29, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: 12 blocks ahead
+    vpclmulqdq  zmm5, zmm14, zmm14, 0x10            ; C5·H^4: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpternlogq  zmm30, zmm29, zmm15, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm15, zmm26, zmm3                  ; AES: + k_0
-    vpxorq      zmm26, zmm17, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpternlogq  zmm30, zmm29, zmm5, 0x96            ; C6·H^3: S += it
+    vpxorq      zmm5, zmm16, zmm3                   ; AES: + k_0
+    vpxorq      zmm16, zmm7, [rdi + 192]            ; C3·H^6: T = A + C1
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm26, zmm28, zmm3                  ; AES: + k_0
-    vpxorq      zmm28, zmm14, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm29, zmm16, zmm16, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm16, zmm28, zmm3                  ; AES: + k_0
+    vpxorq      zmm28, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm3, zmm28, zmm28, 0x10            ; C4·H^5: T0·T1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpxorq      zmm28, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 1
+    vpxorq      zmm28, zmm14, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm27, zmm27, zmm17                 ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 1
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
     vpternlogq  zmm29, zmm3, zmm28, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm3, zmm15, zmm5                   ; AES: round 2
-    vpxorq      zmm4, zmm17, [rdi + 832]            ; C3·H^6: U = A + C2
-    vaesenc     zmm15, zmm27, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
-    vaesenc     zmm4, zmm26, zmm5                   ; AES: round 2
-    vpxorq      zmm14, zmm14, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm14, zmm14, 0x10            ; C4·H^5: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      zmm14, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
+    vaesenc     zmm3, zmm5, zmm18                   ; AES: round 2
+    vpxorq      zmm5, zmm7, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm7, zmm27, zmm18                  ; AES: round 2
+    vpclmulqdq  zmm17, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm5, zmm16, zmm18                  ; AES: round 2
+    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpxorq      zmm14, zmm14, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
     vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpternlogq  zmm27, zmm5, zmm14, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpshufb     zmm5, zmm18, zmm1                   ; C6·H^3: C
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpshufb     zmm6, zmm19, zmm1                   ; C7·H^2: C
-    vaesenc     zmm14, zmm15, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm15, zmm5, zmm5, 0x10             ; C6·H^3: A0·A1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm17, zmm6, zmm6, 0x10             ; C7·H^2: A0·A1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpternlogq  zmm30, zmm15, zmm17, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm7, zmm14, zmm8                   ; AES: round 5
-    vpxorq      zmm14, zmm5, [rdi + 384]            ; C6·H^3: T = A + C1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vpxorq      zmm8, zmm6, [rdi + 448]             ; C7·H^2: T = A + C1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7·H^2: T0·T1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vpternlogq  zmm29, zmm14, zmm8, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpxorq      zmm5, zmm5, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^3: U0·U1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
+    vpternlogq  zmm17, zmm4, zmm14, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpshufb     zmm4, zmm9, zmm1                    ; C6·H^3: C
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vpshufb     zmm9, zmm10, zmm1                   ; C7·H^2: C
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vpternlogq  zmm30, zmm10, zmm14, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vpxorq      zmm10, zmm4, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpxorq      zmm14, zmm9, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpternlogq  zmm29, zmm10, zmm14, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
+    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vpxorq      zmm9, zmm9, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vpternlogq  zmm17, zmm4, zmm9, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
     vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm7, zmm11                   ; AES: round 8
-    vpshufb     zmm6, zmm23, zmm1                   ; C2·H^7: C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C2·H^7: A0·A1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpternlogq  zmm30, zmm7, zmm8, 0x96             ; C1·H^8: S += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vpxorq      zmm7, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vpxorq      zmm8, zmm6, [rdi + 128]             ; C2·H^7: T = A + C1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: T0·T1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm7, zmm24                   ; AES: round 8
+    vpshufb     zmm7, zmm8, zmm1                    ; C2·H^7: C
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C2·H^7: A0·A1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^8: S += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpxorq      zmm8, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpxorq      zmm9, zmm7, [rdi + 128]             ; C2·H^7: T = A + C1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: T0·T1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 10
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpxorq      zmm6, zmm6, [rdi + 768]             ; C2·H^7: U = A + C2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 11
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
-    vpternlogq  zmm27, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vpshufb     zmm2, zmm22, zmm1                   ; C1·H^8: C
-    vbroadcasti64x2 zmm6, [rdi + 2048]              ; AES: k_12
-    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 12
-    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^8: S += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 12
-    vpxorq      zmm8, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 12
-    vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
-    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
-    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; reduce: LO += S
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
+    vbroadcasti64x2 zmm8, [rdi + 2032]              ; AES: k_11
+    vpxorq      zmm7, zmm7, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 11
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 11
+    vpternlogq  zmm17, zmm2, zmm7, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 11
+    vpshufb     zmm2, zmm12, zmm1                   ; C1·H^8: C
+    vbroadcasti64x2 zmm7, [rdi + 2048]              ; AES: k_12
+    vpxorq      zmm2, zmm2, zmm15                   ; C1·H^8: A = X + C
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 12
+    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 12
+    vpxorq      zmm8, zmm30, zmm8                   ; C1·H^8: S += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 12
+    vpxorq      zmm9, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 12
+    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; reduce: LO += S
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 13
     vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
-    vpternlogq  zmm27, zmm2, zmm7, 0x96             ; reduce: HI += S
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 13
+    vpternlogq  zmm17, zmm2, zmm8, 0x96             ; reduce: HI += S
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
     vpclmulqdq  zmm2, zmm29, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm7, zmm6, [r9]                    ; AES: k_Nr + text
-    vpshufd     zmm8, zmm29, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm8, zmm27, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
+    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm8, zmm7, [r9]                    ; AES: k_Nr + text
+    vpshufd     zmm9, zmm29, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm9, zmm17, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
     vmovdqu64   [rbp], zmm3                         ; AES: written
-    vextracti64x4 ymm2, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm7, zmm6, [r9 + 64]               ; AES: k_Nr + text
-    vpxorq      ymm25, ymm8, ymm2                   ; reduce: add up the lanes
-    vaesenclast zmm2, zmm5, zmm7                    ; AES: last round: the other text
-    vextracti64x2 xmm5, ymm25, 0x01                 ; reduce: upper lanes
+    vextracti64x4 ymm2, zmm9, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm7, [r9 + 64]               ; AES: k_Nr + text
+    vpxorq      ymm15, ymm9, ymm2                   ; reduce: add up the lanes
+    vaesenclast zmm2, zmm4, zmm8                    ; AES: last round: the other text
+    vextracti64x2 xmm4, ymm15, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbp + 64], zmm2                    ; AES: written
-    vpternlogq  xmm25, xmm5, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm5, zmm6, [r9 + 128]              ; AES: k_Nr + text
-    vpxorq      xmm7, xmm20, [rdi + 560]            ; lengths: T = A + C1
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpxorq      xmm5, xmm20, [rdi + 1200]           ; lengths: U = A + C2
+    vpternlogq  xmm15, xmm4, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm4, zmm7, [r9 + 128]              ; AES: k_Nr + text
+    vpxorq      xmm8, xmm11, [rdi + 560]            ; lengths: T = A + C1
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm5, xmm11, [rdi + 1200]           ; lengths: U = A + C2
     vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpclmulqdq  xmm14, xmm20, xmm20, 0x10           ; lengths: A0·A1
-    vpxorq      zmm6, zmm6, zmm21                   ; AES: k_Nr + text
-    vpclmulqdq  xmm17, xmm7, xmm7, 0x10             ; lengths: T0·T1
-    vaesenclast zmm12, zmm0, zmm6                   ; AES: last round: the other text
-    vpclmulqdq  xmm26, xmm5, xmm5, 0x10             ; lengths: U0·U1
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpclmulqdq  xmm9, xmm11, xmm11, 0x10            ; lengths: A0·A1
+    vpxorq      zmm10, zmm7, zmm13                  ; AES: k_Nr + text
+    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenclast zmm13, zmm0, zmm10                  ; AES: last round: the other text
+    vpclmulqdq  xmm27, xmm5, xmm5, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
     vpxorq      zmm5, zmm2, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm6, zmm2, [r10 + 704]             ; C2: U = A + C2
+    vpxorq      zmm8, zmm2, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm7, zmm4, [r10 + 128]             ; C3: T = A + C1
-    vpxorq      zmm8, zmm4, [r10 + 768]             ; C3: U = A + C2
+    vpxorq      zmm10, zmm4, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm11, zmm4, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
-    vpternlogq  zmm14, zmm2, zmm4, 0x96             ; C3: S += it
-    vpternlogq  zmm17, zmm5, zmm7, 0x96             ; C3: LO += it
-    vpternlogq  zmm26, zmm6, zmm8, 0x96             ; C3: HI += it
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
+    vpternlogq  zmm9, zmm2, zmm4, 0x96              ; C3: S += it
+    vpternlogq  zmm7, zmm5, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm27, zmm8, zmm11, 0x96            ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 192]             ; C4: T = A + C1
     vpxorq      zmm4, zmm0, [r10 + 832]             ; C4: U = A + C2
@@ -5695,210 +5700,208 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm1, zmm3, zmm1                    ; C
-    vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
+    vpxorq      zmm1, zmm1, zmm15                   ; A = X + C
     vpxorq      zmm3, zmm1, [r10]                   ; C1: T = A + C1
     vpxorq      zmm5, zmm1, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpternlogq  zmm14, zmm0, zmm1, 0x96             ; C1: S += it
-    vpternlogq  zmm17, zmm2, zmm3, 0x96             ; C1: LO += it
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm9, zmm0, zmm1, 0x96              ; C1: S += it
+    vpternlogq  zmm7, zmm2, zmm3, 0x96              ; C1: LO += it
+    vpternlogq  zmm27, zmm4, zmm5, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
     cmp         rbx, 385
     jae         .rest_over_6
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 321
     jae         .rest_over_5
     vpshufb     zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm15, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
-    vpaddd      zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm26, zmm26, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm30, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
+    vpshufb     zmm5, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
+    vpaddd      zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm30, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
     vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm28, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
+    vpclmulqdq  zmm28, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
     vpshufb     zmm27, zmm27, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpclmulqdq  zmm29, zmm14, zmm14, 0x10           ; C5·H^4: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: S += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm28, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
+    vpxorq      zmm28, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm29, zmm28, zmm28, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vpxorq      zmm28, zmm14, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpxorq      zmm28, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm3, zmm28, zmm28, 0x10            ; C4·H^5: T0·T1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpxorq      zmm28, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 1
+    vpxorq      zmm28, zmm14, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 1
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm17                 ; AES: round 1
     vpternlogq  zmm29, zmm3, zmm28, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpxorq      zmm3, zmm15, [rdi + 832]            ; C3·H^6: U = A + C2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 2
-    vpclmulqdq  zmm28, zmm3, zmm3, 0x10             ; C3·H^6: U0·U1
-    vaesenc     zmm3, zmm26, zmm5                   ; AES: round 2
-    vpxorq      zmm14, zmm14, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm15, zmm27, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpxorq      zmm5, zmm24, [rdi + 960]            ; C5·H^4: U = A + C2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpternlogq  zmm28, zmm14, zmm5, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpshufb     zmm6, zmm18, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpshufb     zmm14, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm15, zmm6, zmm6, 0x10             ; C6·H^3: A0·A1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm17, zmm14, zmm14, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpternlogq  zmm30, zmm15, zmm17, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      zmm7, zmm6, [rdi + 384]             ; C6·H^3: T = A + C1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpxorq      zmm15, zmm14, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm15, zmm15, 0x10            ; C7·H^2: T0·T1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpxorq      zmm6, zmm6, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^3: U0·U1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      zmm7, zmm14, [rdi + 1088]           ; C7·H^2: U = A + C2
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpxorq      zmm3, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 2
+    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm17, zmm3, zmm3, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm3, zmm16, zmm18                  ; AES: round 2
+    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm7, zmm27, zmm18                  ; AES: round 2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 3
+    vpxorq      zmm14, zmm14, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpternlogq  zmm17, zmm4, zmm14, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm4, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpshufb     zmm7, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 4
+    vpshufb     zmm9, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpternlogq  zmm30, zmm10, zmm14, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 5
+    vpxorq      zmm10, zmm7, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      zmm14, zmm9, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
+    vpternlogq  zmm29, zmm10, zmm14, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vpxorq      zmm7, zmm7, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 7
+    vpxorq      zmm9, zmm9, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vpternlogq  zmm17, zmm7, zmm9, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm6, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C2·H^7: A0·A1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpternlogq  zmm30, zmm7, zmm8, 0x96             ; C1·H^8: S += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpxorq      zmm7, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vpxorq      zmm8, zmm6, [rdi + 128]             ; C2·H^7: T = A + C1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: T0·T1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 8
+    vpshufb     zmm7, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C2·H^7: A0·A1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^8: S += it
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vpxorq      zmm8, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpxorq      zmm9, zmm7, [rdi + 128]             ; C2·H^7: T = A + C1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 10
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: T0·T1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 10
+    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vbroadcasti64x2 zmm7, [rdi + 2032]              ; AES: k_11
-    vpxorq      zmm6, zmm6, [rdi + 768]             ; C2·H^7: U = A + C2
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 11
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
-    vpternlogq  zmm28, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm5, zmm7                    ; AES: round 11
-    vpshufb     zmm5, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 11
-    vpxorq      zmm5, zmm5, zmm25                   ; C1·H^8: A = X + C
-    vbroadcasti64x2 zmm6, [rdi + 2048]              ; AES: k_12
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 12
-    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C1·H^8: A0·A1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 12
-    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^8: S += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vpxorq      zmm8, zmm5, [rdi + 64]              ; C1·H^8: T = A + C1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 12
-    vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
-    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
-    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; reduce: LO += S
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 13
-    vpxorq      zmm5, zmm5, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1·H^8: U0·U1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 13
-    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; reduce: HI += S
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
-    vpclmulqdq  zmm5, zmm29, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm7, zmm6, [r9]                    ; AES: k_Nr + text
-    vpshufd     zmm8, zmm29, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm1, zmm1, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm8, zmm28, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
+    vbroadcasti64x2 zmm8, [rdi + 2032]              ; AES: k_11
+    vpxorq      zmm7, zmm7, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 11
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 11
+    vpternlogq  zmm17, zmm2, zmm7, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm4, zmm8                    ; AES: round 11
+    vpshufb     zmm4, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 11
+    vpxorq      zmm4, zmm4, zmm15                   ; C1·H^8: A = X + C
+    vbroadcasti64x2 zmm7, [rdi + 2048]              ; AES: k_12
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 12
+    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 12
+    vpxorq      zmm8, zmm30, zmm8                   ; C1·H^8: S += it
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 12
+    vpxorq      zmm9, zmm4, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 12
+    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; reduce: LO += S
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 13
+    vpxorq      zmm4, zmm4, [rdi + 704]             ; C1·H^8: U = A + C2
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 13
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^8: U0·U1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 13
+    vpternlogq  zmm17, zmm4, zmm8, 0x96             ; reduce: HI += S
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vpclmulqdq  zmm4, zmm29, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm8, zmm7, [r9]                    ; AES: k_Nr + text
+    vpshufd     zmm9, zmm29, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm9, zmm17, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
     vmovdqu64   [rbp], zmm1                         ; AES: written
-    vextracti64x4 ymm5, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm7, zmm6, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vpxorq      ymm25, ymm8, ymm5                   ; reduce: add up the lanes
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
-    vextracti64x2 xmm5, ymm25, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm7, zmm6, [r9 + 128]              ; AES: k_Nr + text
-    vpternlogq  xmm25, xmm5, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm4, zmm9, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm7, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpxorq      ymm15, ymm9, ymm4                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vextracti64x2 xmm4, ymm15, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm8, zmm7, [r9 + 128]              ; AES: k_Nr + text
+    vpternlogq  xmm15, xmm4, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
     vmovdqu64   [rbp + 128], zmm3                   ; AES: written
-    vpxorq      xmm5, xmm20, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      zmm7, zmm6, [r9 + 192]              ; AES: k_Nr + text
-    vpxorq      xmm8, xmm20, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  xmm9, xmm20, xmm20, 0x10            ; lengths: A0·A1
+    vpxorq      xmm4, xmm11, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm8, zmm7, [r9 + 192]              ; AES: k_Nr + text
+    vpxorq      xmm9, xmm11, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  xmm10, xmm11, xmm11, 0x10           ; lengths: A0·A1
     vmovdqu64   [rbp + 192], zmm2                   ; AES: written
-    vpxorq      zmm6, zmm6, zmm21                   ; AES: k_Nr + text
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: T0·T1
-    vaesenclast zmm12, zmm0, zmm6                   ; AES: last round: the other text
-    vpclmulqdq  xmm11, xmm8, xmm8, 0x10             ; lengths: U0·U1
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm7, zmm7, zmm13                   ; AES: k_Nr + text
+    vpclmulqdq  xmm11, xmm4, xmm4, 0x10             ; lengths: T0·T1
+    vaesenclast zmm13, zmm0, zmm7                   ; AES: last round: the other text
+    vpclmulqdq  xmm12, xmm9, xmm9, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm5, zmm4, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm6, zmm4, [r10 + 704]             ; C2: U = A + C2
+    vpxorq      zmm7, zmm4, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
     vpshufb     zmm3, zmm3, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpxorq      zmm7, zmm3, [r10 + 128]             ; C3: T = A + C1
-    vpxorq      zmm8, zmm3, [r10 + 768]             ; C3: U = A + C2
+    vpxorq      zmm8, zmm3, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm9, zmm3, [r10 + 768]             ; C3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
-    vpternlogq  zmm9, zmm4, zmm3, 0x96              ; C3: S += it
-    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C3: LO += it
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; C3: HI += it
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
+    vpternlogq  zmm10, zmm4, zmm3, 0x96             ; C3: S += it
+    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C3: LO += it
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C3: HI += it
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
     vpxorq      zmm4, zmm2, [r10 + 832]             ; C4: U = A + C2
@@ -5907,223 +5910,223 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm5, zmm0, [r10 + 256]             ; C5: T = A + C1
-    vpxorq      zmm6, zmm0, [r10 + 896]             ; C5: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: U0·U1
-    vpternlogq  zmm9, zmm2, zmm0, 0x96              ; C5: S += it
-    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; C5: LO += it
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; C5: HI += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
+    vpternlogq  zmm10, zmm2, zmm0, 0x96             ; C5: S += it
+    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; C5: LO += it
+    vpternlogq  zmm12, zmm4, zmm7, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm15                   ; A = X + C
     vpxorq      zmm1, zmm0, [r10]                   ; C1: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vpxorq      zmm14, zmm9, zmm0                   ; C1: S += it
-    vpxorq      zmm17, zmm10, zmm1                  ; C1: LO += it
-    vpxorq      zmm26, zmm11, zmm2                  ; C1: HI += it
+    vpxorq      zmm9, zmm10, zmm0                   ; C1: S += it
+    vpxorq      zmm7, zmm11, zmm1                   ; C1: LO += it
+    vpxorq      zmm27, zmm12, zmm2                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_5:
-    vpshufb     zmm1, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
-    vpshufb     zmm15, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
-    vpaddd      zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm5, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm29, zmm1, zmm1, 0x10             ; C3·H^6: A0·A1
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm27, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
-    vpshufb     zmm26, zmm26, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpaddd      zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm27, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm28, zmm14, zmm14, 0x10           ; C5·H^4: A0·A1
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: the next counters
     vpxorq      zmm27, zmm1, [rdi + 192]            ; C3·H^6: T = A + C1
     vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
-    vpxorq      zmm27, zmm14, [rdi + 256]           ; C4·H^5: T = A + C1
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
+    vpxorq      zmm27, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpxorq      zmm28, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
+    vpxorq      zmm28, zmm14, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 1
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
     vpxorq      zmm1, zmm1, [rdi + 832]             ; C3·H^6: U = A + C2
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 1
     vpclmulqdq  zmm27, zmm1, zmm1, 0x10             ; C3·H^6: U0·U1
-    vaesenc     zmm1, zmm15, zmm5                   ; AES: round 2
-    vpxorq      zmm14, zmm14, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm15, zmm17, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm17, zmm26, zmm5                  ; AES: round 2
-    vpxorq      zmm24, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  zmm27, zmm14, zmm24, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm14, zmm15, zmm6                  ; AES: round 3
-    vpshufb     zmm15, zmm18, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vpshufb     zmm18, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm19, zmm15, zmm15, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm18, zmm18, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpternlogq  zmm29, zmm19, zmm24, 0x96           ; C8·H^1: S += it
-    vpxorq      zmm19, zmm15, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vpxorq      zmm24, zmm18, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpternlogq  zmm30, zmm19, zmm24, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vpxorq      zmm15, zmm15, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vpxorq      zmm18, zmm18, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
-    vpternlogq  zmm27, zmm15, zmm18, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm15, zmm17, zmm10                 ; AES: round 7
+    vaesenc     zmm1, zmm5, zmm18                   ; AES: round 2
+    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm7, zmm16, zmm18                  ; AES: round 2
+    vpxorq      zmm14, zmm14, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 3
+    vpternlogq  zmm27, zmm4, zmm14, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm4, zmm5, zmm19                   ; AES: round 3
+    vpshufb     zmm5, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vpshufb     zmm9, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vpternlogq  zmm29, zmm10, zmm14, 0x96           ; C8·H^1: S += it
+    vpxorq      zmm10, zmm5, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      zmm14, zmm9, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 6
+    vpternlogq  zmm30, zmm10, zmm14, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpxorq      zmm5, zmm5, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpxorq      zmm9, zmm9, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpternlogq  zmm27, zmm5, zmm9, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 7
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm17, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm2, zmm2, 0x10             ; C8·H^1: A0·A1
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
-    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpxorq      zmm18, zmm2, [rdi + 512]            ; C8·H^1: T = A + C1
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 9
-    vpxorq      zmm19, zmm17, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2·H^7: T0·T1
-    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 8
+    vpshufb     zmm7, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C2·H^7: A0·A1
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^8: S += it
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      zmm8, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vpxorq      zmm9, zmm7, [rdi + 128]             ; C2·H^7: T = A + C1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 10
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: T0·T1
+    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 10
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vbroadcasti64x2 zmm18, [rdi + 2032]             ; AES: k_11
-    vpxorq      zmm17, zmm17, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 11
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 11
-    vpternlogq  zmm27, zmm2, zmm17, 0x96            ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 11
-    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
-    vbroadcasti64x2 zmm17, [rdi + 2048]             ; AES: k_12
-    vpclmulqdq  zmm18, zmm2, zmm2, 0x10             ; C1·H^8: A0·A1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 12
-    vpxorq      zmm18, zmm29, zmm18                 ; C1·H^8: S += it
-    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 12
-    vpxorq      zmm19, zmm2, [rdi + 64]             ; C1·H^8: T = A + C1
-    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 12
-    vpclmulqdq  zmm17, zmm19, zmm19, 0x10           ; C1·H^8: T0·T1
-    vbroadcasti64x2 zmm19, [rdi + 2064]             ; AES: k_13
-    vpternlogq  zmm30, zmm17, zmm18, 0x96           ; reduce: LO += S
+    vbroadcasti64x2 zmm8, [rdi + 2032]              ; AES: k_11
+    vpxorq      zmm7, zmm7, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 11
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 11
+    vpternlogq  zmm27, zmm2, zmm7, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 11
+    vpxorq      zmm2, zmm2, zmm15                   ; C1·H^8: A = X + C
+    vbroadcasti64x2 zmm7, [rdi + 2048]              ; AES: k_12
+    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 12
+    vpxorq      zmm8, zmm29, zmm8                   ; C1·H^8: S += it
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 12
+    vpxorq      zmm9, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 12
+    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
+    vpternlogq  zmm30, zmm7, zmm8, 0x96             ; reduce: LO += S
     vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 13
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 13
-    vpternlogq  zmm27, zmm2, zmm18, 0x96            ; reduce: HI += S
-    vaesenc     zmm2, zmm15, zmm19                  ; AES: round 13
-    vpclmulqdq  zmm15, zmm30, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
-    vpshufd     zmm18, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm17, zmm17, [r9]                  ; AES: k_Nr + text
-    vpternlogq  zmm18, zmm27, zmm15, 0x96           ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm15, zmm18, 0x01                ; reduce: upper lanes
-    vaesenclast zmm1, zmm1, zmm17                   ; AES: last round: the other text
-    vpxorq      ymm25, ymm18, ymm15                 ; reduce: add up the lanes
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
+    vpternlogq  zmm27, zmm2, zmm8, 0x96             ; reduce: HI += S
+    vaesenc     zmm2, zmm5, zmm9                    ; AES: round 13
+    vpclmulqdq  zmm5, zmm30, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
+    vpshufd     zmm8, zmm30, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm7, zmm7, [r9]                    ; AES: k_Nr + text
+    vpternlogq  zmm8, zmm27, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm5, zmm8, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm1, zmm1, zmm7                    ; AES: last round: the other text
+    vpxorq      ymm15, ymm8, ymm5                   ; reduce: add up the lanes
     vmovdqu64   [rbp], zmm1                         ; AES: written
-    vextracti64x2 xmm15, ymm25, 0x01                ; reduce: upper lanes
-    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
-    vpternlogq  xmm25, xmm15, [rdi + 1344], 0x96    ; reduce: minus the key terms
-    vpxorq      zmm15, zmm17, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      xmm17, xmm20, [rdi + 560]           ; lengths: T = A + C1
-    vaesenclast zmm15, zmm14, zmm15                 ; AES: last round: the other text
-    vpxorq      xmm18, xmm20, [rdi + 1200]          ; lengths: U = A + C2
-    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
-    vpclmulqdq  xmm14, xmm20, xmm20, 0x10           ; lengths: A0·A1
-    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; lengths: T0·T1
-    vbroadcasti64x2 zmm19, [rdi + 2080]             ; AES: k_14
-    vpclmulqdq  xmm26, xmm18, xmm18, 0x10           ; lengths: U0·U1
-    vpxorq      zmm18, zmm19, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm18                   ; AES: last round: the other text
+    vextracti64x2 xmm5, ymm15, 0x01                 ; reduce: upper lanes
+    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
+    vpternlogq  xmm15, xmm5, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm5, zmm7, [r9 + 64]               ; AES: k_Nr + text
+    vpxorq      xmm7, xmm11, [rdi + 560]            ; lengths: T = A + C1
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm5, xmm11, [rdi + 1200]           ; lengths: U = A + C2
+    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpclmulqdq  xmm9, xmm11, xmm11, 0x10            ; lengths: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  xmm27, xmm5, xmm5, 0x10             ; lengths: U0·U1
+    vpxorq      zmm5, zmm8, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
     vmovdqu64   [rbp + 128], zmm2                   ; AES: written
-    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpshufb     zmm18, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm20, zmm15, zmm15, 0x10           ; C2: A0·A1
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpshufb     zmm5, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C2: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C3: A0·A1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpternlogq  zmm14, zmm20, zmm3, 0x96            ; C3: S += it
-    vaesenc     zmm3, zmm18, zmm5                   ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vpxorq      zmm5, zmm15, [r10 + 64]             ; C2: T = A + C1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      zmm6, zmm2, [r10 + 128]             ; C3: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpternlogq  zmm17, zmm5, zmm6, 0x96             ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm5, zmm15, [r10 + 704]            ; C2: U = A + C2
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpternlogq  zmm9, zmm10, zmm3, 0x96             ; C3: S += it
+    vaesenc     zmm3, zmm5, zmm18                   ; AES: round 2
+    vaesenc     zmm5, zmm8, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpxorq      zmm8, zmm4, [r10 + 64]              ; C2: T = A + C1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: T0·T1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpxorq      zmm10, zmm2, [r10 + 128]            ; C3: T = A + C1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
+    vpternlogq  zmm7, zmm8, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vpxorq      zmm4, zmm4, [r10 + 704]             ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
     vpxorq      zmm2, zmm2, [r10 + 768]             ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 10
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm6, [rdi + 2032]              ; AES: k_11
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 11
-    vpternlogq  zmm26, zmm5, zmm2, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm4, zmm6                    ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm8, [rdi + 2032]              ; AES: k_11
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 11
+    vpternlogq  zmm27, zmm4, zmm2, 0x96             ; C3: HI += it
+    vaesenc     zmm2, zmm5, zmm8                    ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 11
     vbroadcasti64x2 zmm4, [rdi + 2048]              ; AES: k_12
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vaesenc     zmm3, zmm3, zmm4                    ; AES: round 12
     vaesenc     zmm2, zmm2, zmm4                    ; AES: round 12
-    vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
+    vpxorq      zmm1, zmm1, zmm15                   ; A = X + C
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 12
     vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
     vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
@@ -6131,28 +6134,28 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm2, zmm2, zmm4                    ; AES: round 13
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
     vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm6, zmm1, [r10 + 640]             ; C1: U = A + C2
-    vpxorq      zmm7, zmm4, [r9 + 192]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm1, [r10 + 640]             ; C1: U = A + C2
+    vpxorq      zmm10, zmm4, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vpxorq      zmm7, zmm4, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm10, zmm4, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm2                   ; AES: written
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vpxorq      zmm4, zmm4, zmm21                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm4                   ; AES: last round: the other text
-    vpclmulqdq  zmm0, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm4, zmm4, zmm13                   ; AES: k_Nr + text
+    vaesenclast zmm13, zmm0, zmm4                   ; AES: last round: the other text
+    vpclmulqdq  zmm0, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpandq      zmm4, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpxorq      zmm6, zmm2, [r10 + 256]             ; C5: T = A + C1
-    vpxorq      zmm7, zmm2, [r10 + 896]             ; C5: U = A + C2
+    vpxorq      zmm8, zmm2, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm2, [r10 + 896]            ; C5: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C5: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
-    vpternlogq  zmm14, zmm1, zmm2, 0x96             ; C5: S += it
-    vpternlogq  zmm17, zmm5, zmm6, 0x96             ; C5: LO += it
-    vpternlogq  zmm26, zmm0, zmm7, 0x96             ; C5: HI += it
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vpternlogq  zmm9, zmm1, zmm2, 0x96              ; C5: S += it
+    vpternlogq  zmm7, zmm5, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm27, zmm0, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm0, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm1, zmm0, [r10 + 320]             ; C6: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 960]             ; C6: U = A + C2
@@ -6165,261 +6168,261 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vpternlogq  zmm14, zmm0, zmm3, 0x96             ; C4: S += it
-    vpternlogq  zmm17, zmm1, zmm4, 0x96             ; C4: LO += it
-    vpternlogq  zmm26, zmm2, zmm5, 0x96             ; C4: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm9, zmm0, zmm3, 0x96              ; C4: S += it
+    vpternlogq  zmm7, zmm1, zmm4, 0x96              ; C4: LO += it
+    vpternlogq  zmm27, zmm2, zmm5, 0x96             ; C4: HI += it
     jmp         .rest_written
 .rest_over_6:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 449
     jae         .rest_over_7
-    vpshufb     zmm1, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
-    vpshufb     zmm15, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
-    vpaddd      zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm5, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm30, zmm1, zmm1, 0x10             ; C3·H^6: A0·A1
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm27, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
-    vpshufb     zmm26, zmm26, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpaddd      zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm27, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm28, zmm14, zmm14, 0x10           ; C5·H^4: A0·A1
     vpaddd      zmm29, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: S += it
     vpshufb     zmm27, zmm29, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpxorq      zmm28, zmm1, [rdi + 192]            ; C3·H^6: T = A + C1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: the next counters
     vpclmulqdq  zmm31, zmm28, zmm28, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm28, zmm14, [rdi + 256]           ; C4·H^5: T = A + C1
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vpxorq      zmm28, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm29, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm29, zmm14, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 1
     vpxorq      zmm1, zmm1, [rdi + 832]             ; C3·H^6: U = A + C2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
     vpclmulqdq  zmm28, zmm1, zmm1, 0x10             ; C3·H^6: U0·U1
-    vaesenc     zmm1, zmm26, zmm4                   ; AES: round 1
-    vpxorq      zmm14, zmm14, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm26, zmm27, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
-    vpxorq      zmm24, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm28, zmm14, zmm24, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm14, zmm26, zmm5                  ; AES: round 2
-    vpshufb     zmm18, zmm18, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm18, zmm18, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm26, zmm19, zmm19, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 3
-    vpternlogq  zmm30, zmm24, zmm26, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vpxorq      zmm24, zmm18, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpxorq      zmm26, zmm19, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
-    vpternlogq  zmm31, zmm24, zmm26, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vpxorq      zmm18, zmm18, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vpxorq      zmm19, zmm19, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vpternlogq  zmm28, zmm18, zmm19, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm16, zmm17                  ; AES: round 1
+    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm16, zmm27, zmm17                 ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
+    vpxorq      zmm14, zmm14, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 2
+    vpternlogq  zmm28, zmm4, zmm14, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm4, zmm16, zmm18                  ; AES: round 2
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpternlogq  zmm30, zmm14, zmm16, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
+    vpxorq      zmm14, zmm9, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 4
+    vpxorq      zmm16, zmm10, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
+    vpternlogq  zmm31, zmm14, zmm16, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vpxorq      zmm9, zmm9, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      zmm10, zmm10, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: U0·U1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpternlogq  zmm28, zmm9, zmm10, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 6
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vpshufb     zmm18, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm19, zmm2, zmm2, 0x10             ; C8·H^1: A0·A1
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm23, zmm18, zmm18, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  zmm30, zmm19, zmm23, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
-    vpxorq      zmm19, zmm2, [rdi + 512]            ; C8·H^1: T = A + C1
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vpxorq      zmm23, zmm18, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vpternlogq  zmm31, zmm19, zmm23, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C2·H^7: A0·A1
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 7
+    vpternlogq  zmm30, zmm9, zmm10, 0x96            ; C1·H^8: S += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpxorq      zmm9, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vpxorq      zmm10, zmm8, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpternlogq  zmm31, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpxorq      zmm18, zmm18, [rdi + 768]           ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vpternlogq  zmm28, zmm2, zmm18, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm15, zmm13                  ; AES: round 10
-    vpshufb     zmm15, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 10
-    vpxorq      zmm15, zmm15, zmm25                 ; C1·H^8: A = X + C
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C1·H^8: A0·A1
-    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 10
-    vpxorq      zmm18, zmm30, zmm18                 ; C1·H^8: S += it
-    vbroadcasti64x2 zmm19, [rdi + 2032]             ; AES: k_11
-    vpxorq      zmm22, zmm15, [rdi + 64]            ; C1·H^8: T = A + C1
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 11
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C1·H^8: T0·T1
-    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 11
-    vpternlogq  zmm31, zmm22, zmm18, 0x96           ; reduce: LO += S
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 11
-    vpxorq      zmm15, zmm15, [rdi + 704]           ; C1·H^8: U = A + C2
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 11
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C1·H^8: U0·U1
-    vbroadcasti64x2 zmm19, [rdi + 2048]             ; AES: k_12
-    vpternlogq  zmm28, zmm15, zmm18, 0x96           ; reduce: HI += S
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 12
-    vpclmulqdq  zmm15, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 12
-    vpshufd     zmm18, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 12
-    vpternlogq  zmm18, zmm28, zmm15, 0x96           ; reduce: RES = fold(LO) + HI
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 12
-    vextracti64x4 ymm15, zmm18, 0x01                ; reduce: upper lanes
-    vbroadcasti64x2 zmm19, [rdi + 2064]             ; AES: k_13
-    vpxorq      ymm25, ymm18, ymm15                 ; reduce: add up the lanes
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 13
-    vextracti64x2 xmm15, ymm25, 0x01                ; reduce: upper lanes
-    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 13
-    vpternlogq  xmm25, xmm15, [rdi + 1344], 0x96    ; reduce: minus the key terms
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 13
-    vpxorq      xmm15, xmm20, [rdi + 560]           ; lengths: T = A + C1
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 13
-    vpxorq      xmm18, xmm20, [rdi + 1200]          ; lengths: U = A + C2
-    vbroadcasti64x2 zmm19, [rdi + 2080]             ; AES: k_14
-    vpclmulqdq  xmm22, xmm20, xmm20, 0x10           ; lengths: A0·A1
-    vpxorq      zmm19, zmm19, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm23, xmm15, xmm15, 0x10           ; lengths: T0·T1
-    vaesenclast zmm2, zmm2, zmm19                   ; AES: last round: the other text
-    vpclmulqdq  xmm24, xmm18, xmm18, 0x10           ; lengths: U0·U1
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      zmm8, zmm8, [rdi + 768]             ; C2·H^7: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm5, zmm26                   ; AES: round 10
+    vpshufb     zmm5, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 10
+    vpxorq      zmm5, zmm5, zmm15                   ; C1·H^8: A = X + C
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 10
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vpxorq      zmm8, zmm30, zmm8                   ; C1·H^8: S += it
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vpxorq      zmm10, zmm5, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 11
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: T0·T1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 11
+    vpternlogq  zmm31, zmm10, zmm8, 0x96            ; reduce: LO += S
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 11
+    vpxorq      zmm5, zmm5, [rdi + 704]             ; C1·H^8: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 11
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1·H^8: U0·U1
+    vbroadcasti64x2 zmm9, [rdi + 2048]              ; AES: k_12
+    vpternlogq  zmm28, zmm5, zmm8, 0x96             ; reduce: HI += S
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 12
+    vpclmulqdq  zmm5, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 12
+    vpshufd     zmm8, zmm31, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 12
+    vpternlogq  zmm8, zmm28, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 12
+    vextracti64x4 ymm5, zmm8, 0x01                  ; reduce: upper lanes
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
+    vpxorq      ymm15, ymm8, ymm5                   ; reduce: add up the lanes
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 13
+    vextracti64x2 xmm5, ymm15, 0x01                 ; reduce: upper lanes
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 13
+    vpternlogq  xmm15, xmm5, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 13
+    vpxorq      xmm5, xmm11, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
+    vpxorq      xmm8, xmm11, [rdi + 1200]           ; lengths: U = A + C2
+    vbroadcasti64x2 zmm9, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: A0·A1
+    vpxorq      zmm9, zmm9, [r9]                    ; AES: k_Nr + text
+    vpclmulqdq  xmm12, xmm5, xmm5, 0x10             ; lengths: T0·T1
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  xmm14, xmm8, xmm8, 0x10             ; lengths: U0·U1
     vmovdqu64   [rbp], zmm2                         ; AES: written
-    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm15, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm15, zmm17, zmm15                 ; AES: last round: the other text
-    vpshufb     zmm17, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
-    vpclmulqdq  zmm15, zmm17, zmm17, 0x10           ; C2: A0·A1
-    vbroadcasti64x2 zmm18, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm18, zmm18, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm18                   ; AES: last round: the other text
-    vpshufb     zmm18, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm5, zmm5, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vpshufb     zmm7, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpclmulqdq  zmm5, zmm7, zmm7, 0x10              ; C2: A0·A1
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm8, zmm8, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
+    vpshufb     zmm8, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vmovdqu64   [rbp + 128], zmm1                   ; AES: written
     vbroadcasti64x2 zmm1, [rdi + 2080]              ; AES: k_14
-    vpclmulqdq  zmm19, zmm18, zmm18, 0x10           ; C3: A0·A1
+    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C3: A0·A1
     vpxorq      zmm1, zmm1, [r9 + 192]              ; AES: k_Nr + text
-    vaesenclast zmm1, zmm14, zmm1                   ; AES: last round: the other text
-    vpternlogq  zmm22, zmm15, zmm19, 0x96           ; C3: S += it
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vpternlogq  zmm11, zmm5, zmm9, 0x96             ; C3: S += it
     vmovdqu64   [rbp + 192], zmm1                   ; AES: written
-    vpshufb     zmm14, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpxorq      zmm15, zmm17, [r10 + 64]            ; C2: T = A + C1
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm4, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpxorq      zmm5, zmm7, [r10 + 64]              ; C2: T = A + C1
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm18, [r10 + 128]           ; C3: T = A + C1
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm8, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm20, zmm20, 0x10            ; C3: T0·T1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpternlogq  zmm23, zmm15, zmm3, 0x96            ; C3: LO += it
-    vaesenc     zmm3, zmm14, zmm5                   ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
-    vpxorq      zmm14, zmm17, [r10 + 704]           ; C2: U = A + C2
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm14, zmm14, 0x10            ; C2: U0·U1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpxorq      zmm6, zmm18, [r10 + 768]            ; C3: U = A + C2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpternlogq  zmm24, zmm5, zmm6, 0x96             ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm3, zmm10, zmm10, 0x10            ; C3: T0·T1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; C3: LO += it
+    vaesenc     zmm3, zmm4, zmm18                   ; AES: round 2
+    vaesenc     zmm4, zmm9, zmm18                   ; AES: round 2
+    vpxorq      zmm5, zmm7, [r10 + 704]             ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vpxorq      zmm7, zmm8, [r10 + 768]             ; C3: U = A + C2
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vpxorq      zmm2, zmm2, zmm15                   ; A = X + C
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
     vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C4: A0·A1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1: S += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C1: S += it
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
     vbroadcasti64x2 zmm5, [rdi + 2032]              ; AES: k_11
-    vpxorq      zmm6, zmm1, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm1, [r10 + 192]             ; C4: T = A + C1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 11
     vaesenc     zmm4, zmm4, zmm5                    ; AES: round 11
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 11
     vbroadcasti64x2 zmm5, [rdi + 2048]              ; AES: k_12
-    vpxorq      zmm7, zmm2, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm2, [r10]                   ; C1: T = A + C1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 12
     vaesenc     zmm4, zmm4, zmm5                    ; AES: round 12
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 12
-    vpclmulqdq  zmm5, zmm7, zmm7, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
-    vpternlogq  zmm23, zmm6, zmm5, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
+    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
+    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
     vpxorq      zmm1, zmm1, [r10 + 832]             ; C4: U = A + C2
     vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm6, zmm5, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm5, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4: U0·U1
     vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm6, zmm5, [r9 + 320]              ; AES: k_Nr + text
+    vpxorq      zmm7, zmm5, [r9 + 320]              ; AES: k_Nr + text
     vpxorq      zmm2, zmm2, [r10 + 640]             ; C1: U = A + C2
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
     vmovdqu64   [rbp + 320], zmm4                   ; AES: written
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vpxorq      zmm5, zmm5, zmm21                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm5                   ; AES: last round: the other text
-    vpternlogq  zmm24, zmm1, zmm2, 0x96             ; C1: HI += it
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm5, zmm5, zmm13                   ; AES: k_Nr + text
+    vaesenclast zmm13, zmm0, zmm5                   ; AES: last round: the other text
+    vpternlogq  zmm14, zmm1, zmm2, 0x96             ; C1: HI += it
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm1, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm2, zmm1, [r10 + 320]             ; C6: T = A + C1
     vpxorq      zmm4, zmm1, [r10 + 960]             ; C6: U = A + C2
@@ -6428,306 +6431,305 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm5, zmm0, [r10 + 384]             ; C7: T = A + C1
-    vpxorq      zmm6, zmm0, [r10 + 1024]            ; C7: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 1024]            ; C7: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: U0·U1
-    vpternlogq  zmm22, zmm1, zmm0, 0x96             ; C7: S += it
-    vpternlogq  zmm23, zmm2, zmm5, 0x96             ; C7: LO += it
-    vpternlogq  zmm24, zmm4, zmm6, 0x96             ; C7: HI += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: U0·U1
+    vpternlogq  zmm11, zmm1, zmm0, 0x96             ; C7: S += it
+    vpternlogq  zmm12, zmm2, zmm5, 0x96             ; C7: LO += it
+    vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm3, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm1, zmm0, [r10 + 256]             ; C5: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C5: U0·U1
-    vpxorq      zmm14, zmm22, zmm0                  ; C5: S += it
-    vpxorq      zmm17, zmm23, zmm1                  ; C5: LO += it
-    vpxorq      zmm26, zmm24, zmm2                  ; C5: HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm9, zmm11, zmm0                   ; C5: S += it
+    vpxorq      zmm7, zmm12, zmm1                   ; C5: LO += it
+    vpxorq      zmm27, zmm14, zmm2                  ; C5: HI += it
     jmp         .rest_written
 .rest_over_7:
     vpshufb     zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm15, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
-    vpaddd      zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm30, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
-    vpshufb     zmm26, zmm26, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm27, zmm14, zmm14, 0x10           ; C4·H^5: A0·A1
+    vpshufb     zmm5, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
+    vpaddd      zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm30, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm27, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
     vpaddd      zmm28, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpclmulqdq  zmm29, zmm14, zmm14, 0x10           ; C5·H^4: A0·A1
     vpshufb     zmm28, zmm28, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpternlogq  zmm30, zmm27, zmm29, 0x96           ; C6·H^3: S += it
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: the next counters
-    vpxorq      zmm27, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm27, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
     vpclmulqdq  zmm31, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm27, zmm14, [rdi + 256]           ; C4·H^5: T = A + C1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpxorq      zmm27, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
     vpxorq      zmm28, zmm28, zmm3                  ; AES: + k_0
-    vpxorq      zmm29, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpxorq      zmm29, zmm14, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 1
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
     vpternlogq  zmm31, zmm27, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
-    vpxorq      zmm15, zmm15, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm27, zmm28, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm15, zmm15, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpxorq      zmm14, zmm14, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm15, zmm17, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm17, zmm26, zmm5                  ; AES: round 2
-    vpxorq      zmm24, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm26, zmm27, zmm5                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpternlogq  zmm28, zmm14, zmm24, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm14, zmm17, zmm6                  ; AES: round 3
-    vpshufb     zmm17, zmm18, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm18, zmm26, zmm6                  ; AES: round 3
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm24, zmm17, zmm17, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm19, zmm19, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vpternlogq  zmm30, zmm24, zmm26, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vpxorq      zmm24, zmm17, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vpxorq      zmm26, zmm19, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpternlogq  zmm31, zmm24, zmm26, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 6
-    vpxorq      zmm17, zmm17, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vpxorq      zmm19, zmm19, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 7
-    vpternlogq  zmm28, zmm17, zmm19, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 1
+    vpxorq      zmm5, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm27, zmm28, zmm17                 ; AES: round 1
+    vpclmulqdq  zmm28, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 2
+    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm7, zmm16, zmm18                  ; AES: round 2
+    vpxorq      zmm14, zmm14, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm16, zmm27, zmm18                 ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
+    vpternlogq  zmm28, zmm4, zmm14, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm4, zmm7, zmm19                   ; AES: round 3
+    vpshufb     zmm7, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm9, zmm16, zmm19                  ; AES: round 3
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm7, zmm7, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpternlogq  zmm30, zmm14, zmm16, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
+    vpxorq      zmm14, zmm7, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      zmm16, zmm10, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 6
+    vpternlogq  zmm31, zmm14, zmm16, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
+    vpxorq      zmm7, zmm7, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vpxorq      zmm10, zmm10, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: U0·U1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vpternlogq  zmm28, zmm7, zmm10, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm17, zmm18, zmm10                 ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm18, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm19, zmm2, zmm2, 0x10             ; C8·H^1: A0·A1
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm23, zmm18, zmm18, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vpternlogq  zmm30, zmm19, zmm23, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpxorq      zmm19, zmm2, [rdi + 512]            ; C8·H^1: T = A + C1
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vpxorq      zmm23, zmm18, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpternlogq  zmm31, zmm19, zmm23, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 10
-    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 10
+    vaesenc     zmm7, zmm9, zmm23                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 8
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C2·H^7: A0·A1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vpternlogq  zmm30, zmm9, zmm10, 0x96            ; C1·H^8: S += it
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vpxorq      zmm9, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpxorq      zmm10, zmm8, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 10
+    vpternlogq  zmm31, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 10
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 10
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vbroadcasti64x2 zmm19, [rdi + 2032]             ; AES: k_11
-    vpxorq      zmm18, zmm18, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 11
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 11
-    vpternlogq  zmm28, zmm2, zmm18, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm14, zmm19                  ; AES: round 11
-    vpshufb     zmm14, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 11
-    vpxorq      zmm14, zmm14, zmm25                 ; C1·H^8: A = X + C
-    vbroadcasti64x2 zmm18, [rdi + 2048]             ; AES: k_12
-    vpclmulqdq  zmm19, zmm14, zmm14, 0x10           ; C1·H^8: A0·A1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 12
-    vpxorq      zmm19, zmm30, zmm19                 ; C1·H^8: S += it
-    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 12
-    vpxorq      zmm22, zmm14, [rdi + 64]            ; C1·H^8: T = A + C1
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 12
-    vaesenc     zmm17, zmm17, zmm18                 ; AES: round 12
-    vpclmulqdq  zmm18, zmm22, zmm22, 0x10           ; C1·H^8: T0·T1
-    vbroadcasti64x2 zmm22, [rdi + 2064]             ; AES: k_13
-    vpternlogq  zmm31, zmm18, zmm19, 0x96           ; reduce: LO += S
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 13
-    vpxorq      zmm14, zmm14, [rdi + 704]           ; C1·H^8: U = A + C2
-    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 13
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C1·H^8: U0·U1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 13
-    vpternlogq  zmm28, zmm14, zmm19, 0x96           ; reduce: HI += S
-    vaesenc     zmm18, zmm17, zmm22                 ; AES: round 13
-    vpclmulqdq  zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
-    vpshufd     zmm19, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm17, zmm17, [r9]                  ; AES: k_Nr + text
-    vpternlogq  zmm19, zmm28, zmm14, 0x96           ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm1, zmm1, zmm17                   ; AES: last round: the other text
-    vextracti64x4 ymm14, zmm19, 0x01                ; reduce: upper lanes
+    vbroadcasti64x2 zmm9, [rdi + 2032]              ; AES: k_11
+    vpxorq      zmm8, zmm8, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 11
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 11
+    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm4, zmm9                    ; AES: round 11
+    vpshufb     zmm4, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 11
+    vpxorq      zmm4, zmm4, zmm15                   ; C1·H^8: A = X + C
+    vbroadcasti64x2 zmm8, [rdi + 2048]              ; AES: k_12
+    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 12
+    vpxorq      zmm9, zmm30, zmm9                   ; C1·H^8: S += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 12
+    vpxorq      zmm10, zmm4, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm8                    ; AES: round 12
+    vpclmulqdq  zmm8, zmm10, zmm10, 0x10            ; C1·H^8: T0·T1
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vpternlogq  zmm31, zmm8, zmm9, 0x96             ; reduce: LO += S
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 13
+    vpxorq      zmm4, zmm4, [rdi + 704]             ; C1·H^8: U = A + C2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 13
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^8: U0·U1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 13
+    vpternlogq  zmm28, zmm4, zmm9, 0x96             ; reduce: HI += S
+    vaesenc     zmm4, zmm7, zmm10                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpshufd     zmm9, zmm31, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm8, zmm8, [r9]                    ; AES: k_Nr + text
+    vpternlogq  zmm9, zmm28, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
+    vextracti64x4 ymm7, zmm9, 0x01                  ; reduce: upper lanes
     vmovdqu64   [rbp], zmm1                         ; AES: written
-    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
-    vpxorq      ymm25, ymm19, ymm14                 ; reduce: add up the lanes
-    vpxorq      zmm14, zmm17, [r9 + 64]             ; AES: k_Nr + text
-    vextracti64x2 xmm17, ymm25, 0x01                ; reduce: upper lanes
-    vaesenclast zmm15, zmm15, zmm14                 ; AES: last round: the other text
-    vpternlogq  xmm25, xmm17, [rdi + 1344], 0x96    ; reduce: minus the key terms
-    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
-    vpxorq      xmm17, xmm20, [rdi + 560]           ; lengths: T = A + C1
-    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
-    vpxorq      xmm19, xmm20, [rdi + 1200]          ; lengths: U = A + C2
-    vpxorq      zmm22, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  xmm14, xmm20, xmm20, 0x10           ; lengths: A0·A1
-    vaesenclast zmm2, zmm2, zmm22                   ; AES: last round: the other text
-    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; lengths: T0·T1
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpxorq      ymm15, ymm9, ymm7                   ; reduce: add up the lanes
+    vpxorq      zmm7, zmm8, [r9 + 64]               ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm15, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vpternlogq  xmm15, xmm8, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      xmm7, xmm11, [rdi + 560]            ; lengths: T = A + C1
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpxorq      xmm10, xmm11, [rdi + 1200]          ; lengths: U = A + C2
+    vpxorq      zmm8, zmm8, [r9 + 128]              ; AES: k_Nr + text
+    vpclmulqdq  xmm9, xmm11, xmm11, 0x10            ; lengths: A0·A1
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
     vmovdqu64   [rbp + 128], zmm2                   ; AES: written
-    vpclmulqdq  xmm26, xmm19, xmm19, 0x10           ; lengths: U0·U1
-    vbroadcasti64x2 zmm19, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm19, zmm19, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm19                 ; AES: last round: the other text
-    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vmovdqu64   [rbp + 192], zmm18                  ; AES: written
-    vpshufb     zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm22, zmm15, zmm15, 0x10           ; C2: A0·A1
-    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm27, xmm10, xmm10, 0x10           ; lengths: U0·U1
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm8, zmm8, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   [rbp + 192], zmm4                   ; AES: written
+    vpshufb     zmm8, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm11, zmm5, zmm5, 0x10             ; C2: A0·A1
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpshufb     zmm2, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm24, zmm2, zmm2, 0x10             ; C3: A0·A1
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpternlogq  zmm14, zmm22, zmm24, 0x96           ; C3: S += it
+    vpclmulqdq  zmm14, zmm2, zmm2, 0x10             ; C3: A0·A1
+    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpternlogq  zmm9, zmm11, zmm14, 0x96            ; C3: S += it
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm19, zmm4                   ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm4                  ; AES: round 1
-    vpxorq      zmm20, zmm15, [r10 + 64]            ; C2: T = A + C1
-    vaesenc     zmm22, zmm23, zmm4                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm20, zmm20, 0x10            ; C2: T0·T1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 2
-    vpxorq      zmm22, zmm2, [r10 + 128]            ; C3: T = A + C1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm22, zmm22, 0x10            ; C3: T0·T1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpternlogq  zmm17, zmm4, zmm5, 0x96             ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 4
-    vaesenc     zmm5, zmm20, zmm7                   ; AES: round 4
-    vpxorq      zmm6, zmm15, [r10 + 704]            ; C2: U = A + C2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm8, zmm17                   ; AES: round 1
+    vaesenc     zmm8, zmm10, zmm17                  ; AES: round 1
+    vpxorq      zmm10, zmm5, [r10 + 64]             ; C2: T = A + C1
+    vaesenc     zmm11, zmm12, zmm17                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: T0·T1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
+    vpxorq      zmm12, zmm2, [r10 + 128]            ; C3: T = A + C1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vpternlogq  zmm7, zmm10, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vaesenc     zmm10, zmm11, zmm20                 ; AES: round 4
+    vpxorq      zmm5, zmm5, [r10 + 704]             ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
     vpxorq      zmm2, zmm2, [r10 + 768]             ; C3: U = A + C2
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3: U0·U1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm26, zmm6, zmm2, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vpternlogq  zmm27, zmm5, zmm2, 0x96             ; C3: HI += it
+    vaesenc     zmm2, zmm8, zmm23                   ; AES: round 7
+    vaesenc     zmm5, zmm10, zmm23                  ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpshufb     zmm5, zmm18, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, zmm5, 0x10              ; C4: A0·A1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
-    vbroadcasti64x2 zmm8, [rdi + 2032]              ; AES: k_11
-    vpternlogq  zmm14, zmm6, zmm7, 0x96             ; C1: S += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 11
-    vpxorq      zmm6, zmm5, [r10 + 192]             ; C4: T = A + C1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 11
-    vbroadcasti64x2 zmm7, [rdi + 2048]              ; AES: k_12
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 12
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: T0·T1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 12
-    vpxorq      zmm8, zmm1, [r10]                   ; C1: T = A + C1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 12
-    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
-    vpternlogq  zmm17, zmm6, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm7, zmm6, [r9 + 256]              ; AES: k_Nr + text
-    vpxorq      zmm5, zmm5, [r10 + 832]             ; C4: U = A + C2
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
+    vpxorq      zmm1, zmm1, zmm15                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; C4: A0·A1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm1, zmm1, 0x10             ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 10
+    vbroadcasti64x2 zmm11, [rdi + 2032]             ; AES: k_11
+    vpternlogq  zmm9, zmm8, zmm10, 0x96             ; C1: S += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 11
+    vpxorq      zmm8, zmm4, [r10 + 192]             ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 11
+    vbroadcasti64x2 zmm10, [rdi + 2048]             ; AES: k_12
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 12
+    vpxorq      zmm11, zmm1, [r10]                  ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 12
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1: T0·T1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 13
+    vpternlogq  zmm7, zmm8, zmm11, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm10, zmm8, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, [r10 + 832]             ; C4: U = A + C2
+    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm6, [r9 + 320]              ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm10, zmm8, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
     vmovdqu64   [rbp + 320], zmm2                   ; AES: written
     vpxorq      zmm1, zmm1, [r10 + 640]             ; C1: U = A + C2
-    vpxorq      zmm7, zmm6, [r9 + 384]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm4                   ; AES: written
+    vpxorq      zmm10, zmm8, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm5                   ; AES: written
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm6, zmm6, zmm21                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm0, zmm6                   ; AES: last round: the other text
-    vpternlogq  zmm26, zmm5, zmm1, 0x96             ; C1: HI += it
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm8, zmm8, zmm13                   ; AES: k_Nr + text
+    vaesenclast zmm13, zmm0, zmm8                   ; AES: last round: the other text
+    vpternlogq  zmm27, zmm4, zmm1, 0x96             ; C1: HI += it
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm1, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm2, zmm1, [r10 + 320]             ; C6: T = A + C1
-    vpxorq      zmm5, zmm1, [r10 + 960]             ; C6: U = A + C2
+    vpxorq      zmm4, zmm1, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
-    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpxorq      zmm6, zmm4, [r10 + 384]             ; C7: T = A + C1
-    vpxorq      zmm7, zmm4, [r10 + 1024]            ; C7: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: U0·U1
-    vpternlogq  zmm14, zmm1, zmm4, 0x96             ; C7: S += it
-    vpternlogq  zmm17, zmm2, zmm6, 0x96             ; C7: LO += it
-    vpternlogq  zmm26, zmm5, zmm7, 0x96             ; C7: HI += it
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm8, zmm5, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm5, [r10 + 1024]           ; C7: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7: A0·A1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
+    vpternlogq  zmm9, zmm1, zmm5, 0x96              ; C7: S += it
+    vpternlogq  zmm7, zmm2, zmm8, 0x96              ; C7: LO += it
+    vpternlogq  zmm27, zmm4, zmm10, 0x96            ; C7: HI += it
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm1, zmm0, [r10 + 448]             ; C8: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 1088]            ; C8: U = A + C2
@@ -6740,20 +6742,21 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: U0·U1
-    vpternlogq  zmm14, zmm0, zmm3, 0x96             ; C5: S += it
-    vpternlogq  zmm17, zmm1, zmm4, 0x96             ; C5: LO += it
-    vpternlogq  zmm26, zmm2, zmm5, 0x96             ; C5: HI += it
+    vpternlogq  zmm9, zmm0, zmm3, 0x96              ; C5: S += it
+    vpternlogq  zmm7, zmm1, zmm4, 0x96              ; C5: LO += it
+    vpternlogq  zmm27, zmm2, zmm5, 0x96             ; C5: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm0, zmm12, 0x02
-    vmovdqu64   [rdx], ymm12                        ; written
+    vextracti64x2 xmm0, zmm13, 0x02
+    vmovdqu64   [rdx], ymm13                        ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm1, zmm12, 0x03
+    vextracti64x2 xmm1, zmm13, 0x03
     vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
@@ -6761,13 +6764,13 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm12                        ; written
-    vextracti64x2 xmm0, zmm12, 0x01
+    vmovdqu64   [rdx], ymm13                        ; written
+    vextracti64x2 xmm0, zmm13, 0x01
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm1, zmm12, 0x02
+    vextracti64x2 xmm1, zmm13, 0x02
     vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -6777,60 +6780,60 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rdx], xmm13                        ; written
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm0, zmm12, 0x01
-    vpxorq      xmm0, xmm0, xmm12                   ; what the end differs by
+    vextracti64x2 xmm0, zmm13, 0x01
+    vpxorq      xmm0, xmm0, xmm13                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm1, xmm12, [rsi + rcx + 160]      ; in front
+    vpshufb     xmm1, xmm13, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rdx], xmm13                        ; written
     jmp         short .rest_out_done
 .rest_out_under_16:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpextrq     [rdx], xmm12, 0x00                  ; the first bytes
-    vpshufb     xmm0, xmm12, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx], xmm13, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm13, [rsi + rcx + 8]        ; the last bytes
     vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vmovd       [rdx], xmm12                        ; the first bytes
-    vpshufb     xmm0, xmm12, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx], xmm13                        ; the first bytes
+    vpshufb     xmm0, xmm13, [rsi + rcx + 12]       ; the last bytes
     vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpextrb     byte [rdx], xmm12, 0x00             ; the first bytes
+    vpextrb     byte [rdx], xmm13, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm0, xmm12, [rsi + rdi + 16]
+    vpshufb     xmm0, xmm13, [rsi + rdi + 16]
     vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm12, [rsi + rcx + 15]       ; the last bytes
+    vpshufb     xmm0, xmm13, [rsi + rcx + 15]       ; the last bytes
     vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm12                        ; written
+    vmovdqu64   [rdx], zmm13                        ; written
 .rest_out_done:
 .rest_reduce:
-    vpxorq      zmm0, zmm17, zmm14                  ; reduce: LO += S
+    vpxorq      zmm0, zmm7, zmm9                    ; reduce: LO += S
     vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm26, zmm14, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm1, zmm26                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm27, zmm9, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm1, zmm27                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm0, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm0, xmm16, 0x96             ; reduce: minus the key terms
+    vpternlogq  xmm1, xmm0, xmm6, 0x96              ; reduce: minus the key terms
     vpshufb     xmm0, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
@@ -6854,8 +6857,8 @@ gcm256_avx512_winograd_clmul1_x32_streams_seal:
 
 ; int gcm256_avx512_winograd_clmul1_x32_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
-;   stack 232 bytes, 2 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-31, 144 bytes of stack
+;   stack 1128 bytes, 16 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
+;   secrets may remain in xmm0-31, 1040 bytes of stack
 global gcm256_avx512_winograd_clmul1_x32_streams_open:function (gcm256_avx512_winograd_clmul1_x32_streams_open.end - gcm256_avx512_winograd_clmul1_x32_streams_open)
 align 32
 gcm256_avx512_winograd_clmul1_x32_streams_open:
@@ -6864,11 +6867,11 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
-    sub         rsp, 0xc8                           ; frame
-    mov         r13, [rsp + 240]                    ; len, from the stack
-    mov         r12, [rsp + 248]                    ; out, from the stack
-    mov         rax, [rsp + 256]                    ; tag, from the stack
-    mov         r10, [rsp + 264]                    ; tag_len, from the stack
+    sub         rsp, 1096                           ; frame
+    mov         r13, [rsp + 1136]                   ; len, from the stack
+    mov         r12, [rsp + 1144]                   ; out, from the stack
+    mov         rax, [rsp + 1152]                   ; tag, from the stack
+    mov         r10, [rsp + 1160]                   ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
@@ -7270,19 +7273,19 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     mov         rbp, r13
     mov         rbx, r12
     vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 1872]              ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 1888]              ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 1904]              ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 1920]              ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 1936]              ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 1952]             ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 1968]             ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 1984]             ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 2000]             ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 2016]             ; k_10
-    vbroadcasti64x2 zmm15, [rdi + 2032]             ; k_11
-    vbroadcasti64x2 zmm16, [rdi + 2048]             ; k_12
-    vpshufb     zmm17, zmm0, zmm1                   ; counter block
+    vbroadcasti64x2 zmm20, [rdi + 1872]             ; k_1
+    vbroadcasti64x2 zmm21, [rdi + 1888]             ; k_2
+    vbroadcasti64x2 zmm22, [rdi + 1904]             ; k_3
+    vbroadcasti64x2 zmm23, [rdi + 1920]             ; k_4
+    vbroadcasti64x2 zmm24, [rdi + 1936]             ; k_5
+    vbroadcasti64x2 zmm25, [rdi + 1952]             ; k_6
+    vbroadcasti64x2 zmm26, [rdi + 1968]             ; k_7
+    vbroadcasti64x2 zmm27, [rdi + 1984]             ; k_8
+    vbroadcasti64x2 zmm28, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm29, [rdi + 2016]             ; k_10
+    vbroadcasti64x2 zmm30, [rdi + 2032]             ; k_11
+    vbroadcasti64x2 zmm31, [rdi + 2048]             ; k_12
+    vpshufb     zmm5, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     cmp         rbp, 513
     jae         .groups
@@ -7290,11 +7293,11 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     shl         rcx, 0x03                           ; bits
     vmovq       xmm2, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm18, r8
-    vpunpcklqdq xmm2, xmm2, xmm18                   ; bits of both lengths, bytes reversed
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm2, xmm2, xmm6                    ; bits of both lengths, bytes reversed
     cmp         rbp, 0x41
     jae         .alone_more
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x11
     jae         .alone_from_17
     cmp         rbp, 0x01
@@ -7303,146 +7306,155 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm18, [rdx + 1264]                 ; the key terms of all powers that are met
-    vpxorq      zmm0, zmm17, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; lengths: A0·A1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      xmm19, xmm1, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
+    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  xmm0, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vpxorq      zmm1, zmm5, zmm4                    ; AES: + k_0
+    vmovdqu64   xmm4, [rdi + 1872]                  ; AES: k_1
+    vpclmulqdq  xmm5, xmm3, xmm3, 0x10              ; S: A0·A1
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 1
+    vmovdqu64   xmm4, [rdi + 1888]                  ; AES: k_2
+    vpxorq      xmm8, xmm0, xmm5                    ; S: S += it
+    vaesenc     xmm0, xmm1, xmm4                    ; AES: round 2
+    vmovdqu64   xmm1, [rdi + 1904]                  ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm1                    ; AES: round 3
     vpxorq      xmm1, xmm2, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vmovdqu64   xmm4, [rdi + 1920]                  ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      xmm4, xmm3, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpxorq      xmm17, xmm1, xmm4                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      xmm1, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vbroadcasti64x2 zmm2, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm0, zmm0, zmm2                    ; AES: round 13
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: U0·U1
-    vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
-    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: E_K(J_0)
-    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; S: U0·U1
+    vmovdqu64   xmm4, [rdi + 1936]                  ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
+    vmovdqu64   xmm4, [rdi + 1952]                  ; AES: k_6
+    vpxorq      xmm5, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 6
+    vmovdqu64   xmm4, [rdi + 1968]                  ; AES: k_7
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 7
+    vmovdqu64   xmm4, [rdi + 1984]                  ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 8
+    vpxorq      xmm5, xmm1, xmm5                    ; S: LO += it
+    vmovdqu64   xmm1, [rdi + 2000]                  ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm1                    ; AES: round 9
+    vmovdqu64   xmm1, [rdi + 2016]                  ; AES: k_10
+    vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm0, xmm0, xmm1                    ; AES: round 10
+    vmovdqu64   xmm1, [rdi + 2032]                  ; AES: k_11
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
+    vaesenc     xmm0, xmm0, xmm1                    ; AES: round 11
+    vmovdqu64   xmm1, [rdi + 2048]                  ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm1                    ; AES: round 12
+    vpxorq      xmm1, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   xmm3, [rdi + 2064]                  ; AES: k_13
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 13
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; S: U0·U1
+    vaesenclast xmm0, xmm0, xmm7                    ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm29, xmm1, xmm2                   ; S: HI += it
+    vpxorq      xmm20, xmm2, xmm1                   ; S: HI += it
     vbroadcasti64x2 zmm0, [rdi + 2080]              ; AES: k_14
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
     cmp         rbp, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     sub         rcx, rbp
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x08
     jae         .alone_in_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm18, [r9]                         ; the first bytes
-    vmovd       xmm19, [r9 + rbp - 4]               ; the last bytes
-    vpshufb     xmm19, xmm19, [rcx + 20]            ; in their places
-    vporq       xmm20, xmm18, xmm19                 ; zero-padded
+    vmovd       xmm6, [r9]                          ; the first bytes
+    vmovd       xmm7, [r9 + rbp - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm6, xmm7                    ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm18, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbp
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm19, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm19, xmm19, 0x01
-    vporq       xmm18, xmm18, xmm19
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       edx, byte [r9 + rbp - 1]            ; the last byte
-    vmovq       xmm19, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm19, xmm19, 0x02
-    vporq       xmm18, xmm18, xmm19
-    vpandq      xmm20, xmm18, [rcx + 112]           ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm7, xmm6, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm18, [r9]                         ; the first bytes
-    vmovq       xmm19, [r9 + rbp - 8]               ; the last bytes
-    vpshufb     xmm19, xmm19, [rcx + 24]            ; in their places
-    vporq       xmm20, xmm18, xmm19                 ; zero-padded
+    vmovq       xmm6, [r9]                          ; the first bytes
+    vmovq       xmm7, [r9 + rbp - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm18, [rdi + 1840]                 ; the key term of H
-    vpxorq      xmm18, xmm18, [rdx + 1264]          ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
-    vpxorq      xmm17, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm17, xmm17, 0x10            ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm8, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpxorq      xmm9, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
     vpxorq      xmm2, xmm2, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm3, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm3, xmm5, xmm28                   ; AES: round 9
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
     vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      zmm19, zmm4, zmm5                   ; C1: S += it
-    vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
-    vpxorq      zmm5, zmm1, [rdx]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: E_K(J_0)
-    vpxorq      zmm17, zmm6, zmm4                   ; C1: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpxorq      zmm8, zmm4, zmm5                    ; C1: S += it
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 11
+    vpxorq      zmm4, zmm1, [rdx]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm31                   ; AES: round 12
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vpxorq      zmm5, zmm9, zmm4                    ; C1: LO += it
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
     vpxorq      zmm1, zmm1, [rdx + 640]             ; C1: U = A + C2
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vaesenclast xmm3, xmm3, xmm11                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm3, zmm3, zmm20                   ; AES: k_Nr + text
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
     vaesenclast zmm3, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm2, zmm1                   ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm20, zmm2, zmm1                   ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x08
     jae         .alone_out_1_longest
     cmp         rbp, 0x04
@@ -7470,150 +7482,149 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm20, [r9]                         ; whole blocks
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm18, [rdi + 1840]                 ; the key term of H
-    vpxorq      xmm18, xmm18, [rdx + 1264]          ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
-    vpxorq      xmm17, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm17, xmm17, 0x10            ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm8, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpxorq      xmm9, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
     vpxorq      xmm2, xmm2, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm3, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm3, xmm5, xmm28                   ; AES: round 9
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
     vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      zmm19, zmm4, zmm5                   ; C1: S += it
-    vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
-    vpxorq      zmm5, zmm1, [rdx]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: E_K(J_0)
-    vpxorq      zmm17, zmm6, zmm4                   ; C1: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpxorq      zmm8, zmm4, zmm5                    ; C1: S += it
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 11
+    vpxorq      zmm4, zmm1, [rdx]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm31                   ; AES: round 12
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vpxorq      zmm5, zmm9, zmm4                    ; C1: LO += it
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
     vpxorq      zmm1, zmm1, [rdx + 640]             ; C1: U = A + C2
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vaesenclast xmm3, xmm3, xmm11                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm3, zmm3, zmm20                   ; AES: k_Nr + text
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm2, zmm1                   ; C1: HI += it
+    vpxorq      zmm20, zmm2, zmm1                   ; C1: HI += it
     vmovdqu64   [rbx], xmm0                         ; written
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x31
     jae         .alone_from_49
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     sub         rcx, rbp
-    vmovdqu64   xmm18, [r9]                         ; whole blocks
-    vmovdqu64   xmm19, [r9 + rbp - 16]              ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm20, ymm18, xmm19, 0x01          ; with them
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm6, xmm7, 0x01             ; with them
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm18, [rdi + 1840]                 ; the key term of H
-    vpxorq      xmm18, xmm18, [rdx + 1264]          ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
-    vpxorq      xmm17, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm17, xmm17, 0x10            ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm8, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpxorq      xmm9, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
     vpxorq      xmm2, xmm2, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm3, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm3, xmm5, xmm28                   ; AES: round 9
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
     vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      zmm19, zmm4, zmm5                   ; C1: S += it
-    vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
-    vpxorq      zmm5, zmm1, [rdx]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: E_K(J_0)
-    vpxorq      zmm17, zmm6, zmm4                   ; C1: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpxorq      zmm8, zmm4, zmm5                    ; C1: S += it
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 11
+    vpxorq      zmm4, zmm1, [rdx]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm31                   ; AES: round 12
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vpxorq      zmm5, zmm9, zmm4                    ; C1: LO += it
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
     vpxorq      zmm1, zmm1, [rdx + 640]             ; C1: U = A + C2
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vaesenclast xmm3, xmm3, xmm11                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm3, zmm3, zmm20                   ; AES: k_Nr + text
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm2, zmm1                   ; C1: HI += it
+    vpxorq      zmm20, zmm2, zmm1                   ; C1: HI += it
     vmovdqu64   [rbx], xmm0                         ; written
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     vextracti64x2 xmm1, zmm0, 0x01
@@ -7622,79 +7633,78 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vpshufb     xmm0, xmm0, [rcx + rbp + 160]       ; in front
     vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
     vmovdqu64   [rbx + rbp - 16], xmm0              ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     sub         rcx, rbp
-    vmovdqu64   ymm18, [r9]                         ; whole blocks
-    vmovdqu64   xmm19, [r9 + rbp - 16]              ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm18, xmm19, 0x02          ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm6, xmm7, 0x02             ; with them
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm18, [rdi + 1840]                 ; the key term of H
-    vpxorq      xmm18, xmm18, [rdx + 1264]          ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
-    vpxorq      xmm17, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm17, xmm17, 0x10            ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm8, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpxorq      xmm9, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
     vpxorq      xmm2, xmm2, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm3, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm3, xmm5, xmm28                   ; AES: round 9
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
     vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      zmm19, zmm4, zmm5                   ; C1: S += it
-    vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
-    vpxorq      zmm5, zmm1, [rdx]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: E_K(J_0)
-    vpxorq      zmm17, zmm6, zmm4                   ; C1: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpxorq      zmm8, zmm4, zmm5                    ; C1: S += it
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 11
+    vpxorq      zmm4, zmm1, [rdx]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm31                   ; AES: round 12
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vpxorq      zmm5, zmm9, zmm4                    ; C1: LO += it
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
     vpxorq      zmm1, zmm1, [rdx + 640]             ; C1: U = A + C2
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vaesenclast xmm3, xmm3, xmm11                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm3, zmm3, zmm20                   ; AES: k_Nr + text
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm2, zmm1                   ; C1: HI += it
+    vpxorq      zmm20, zmm2, zmm1                   ; C1: HI += it
     vmovdqu64   [rbx], ymm0                         ; written
     vextracti64x2 xmm1, zmm0, 0x01
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
@@ -7704,82 +7714,81 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vpshufb     xmm1, xmm1, [rcx + rbp + 144]       ; in front
     vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
     vmovdqu64   [rbx + rbp - 16], xmm0              ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     sub         rcx, rbp
-    vmovdqu64   ymm18, [r9]                         ; whole blocks
-    vinserti64x2 zmm18, zmm18, [r9 + 32], 0x02      ; and the third
-    vmovdqu64   xmm19, [r9 + rbp - 16]              ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm18, xmm19, 0x03          ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm6, xmm7, 0x03             ; with them
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm18, [rdx + 1264]                 ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
-    vpxorq      xmm17, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm17, xmm17, 0x10            ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm8, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpxorq      xmm9, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
     vpxorq      xmm2, xmm2, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm3, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm3, xmm5, xmm28                   ; AES: round 9
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
     vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      zmm19, zmm4, zmm5                   ; C1: S += it
-    vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
-    vpxorq      zmm5, zmm1, [rdx]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: E_K(J_0)
-    vpxorq      zmm17, zmm6, zmm4                   ; C1: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpxorq      zmm8, zmm4, zmm5                    ; C1: S += it
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 11
+    vpxorq      zmm4, zmm1, [rdx]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm31                   ; AES: round 12
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vpxorq      zmm5, zmm9, zmm4                    ; C1: LO += it
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
     vpxorq      zmm1, zmm1, [rdx + 640]             ; C1: U = A + C2
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vaesenclast xmm3, xmm3, xmm11                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm3, zmm3, zmm20                   ; AES: k_Nr + text
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
     vaesenclast zmm3, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm2, zmm1                   ; C1: HI += it
+    vpxorq      zmm20, zmm2, zmm1                   ; C1: HI += it
     vextracti64x2 xmm0, zmm3, 0x02
     vmovdqu64   [rbx], ymm3                         ; written
     vmovdqu64   [rbx + 32], xmm0                    ; written
@@ -7792,71 +7801,72 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vmovdqu64   [rbx + rbp - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm20, [r9]                         ; whole blocks
+    vmovdqu64   zmm7, [r9]                          ; whole blocks
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm18, [rdx + 1264]                 ; the key terms of all powers that are met
+    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
-    vpxorq      xmm17, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm17, xmm17, 0x10            ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm8, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpxorq      xmm9, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
     vpxorq      xmm2, xmm2, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm3, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm3, xmm5, xmm28                   ; AES: round 9
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
     vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      zmm19, zmm4, zmm5                   ; C1: S += it
-    vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
-    vpxorq      zmm5, zmm1, [rdx]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: E_K(J_0)
-    vpxorq      zmm17, zmm6, zmm4                   ; C1: LO += it
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpxorq      zmm8, zmm4, zmm5                    ; C1: S += it
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 11
+    vpxorq      zmm4, zmm1, [rdx]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm31                   ; AES: round 12
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vpxorq      zmm5, zmm9, zmm4                    ; C1: LO += it
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
     vpxorq      zmm1, zmm1, [rdx + 640]             ; C1: U = A + C2
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vaesenclast xmm3, xmm3, xmm11                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm3, zmm3, zmm20                   ; AES: k_Nr + text
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm2, zmm1                   ; C1: HI += it
+    vpxorq      zmm20, zmm2, zmm1                   ; C1: HI += it
     vmovdqu64   [rbx], zmm0                         ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, rbp
@@ -7870,1257 +7880,1259 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .alone_in_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm18, [r8]                         ; whole blocks
-    vinserti64x2 zmm18, zmm18, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm19, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm18, xmm19, 0x03          ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm18, [r8]                         ; whole blocks
-    vmovdqu64   xmm19, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm20, zmm18, xmm19, 0x02          ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm18, [r8]                         ; whole blocks
-    vmovdqu64   xmm19, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm20, ymm18, xmm19, 0x01          ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm18, [rdx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm6, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm20, [r8]                         ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbp + 15]
     and         rdx, -16
     lea         r8, [rdi + 560]
     sub         r8, rdx                             ; H^(m+1)
-    vmovdqu64   xmm18, [rdi + 1840]                 ; the key term of H
+    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
     lea         rdx, [rcx + 15]
     and         rdx, -16                            ; in whole blocks
     lea         r11, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpandq      xmm18, xmm18, [r11 + rdx + 48]      ; if a lane is free
-    vpxorq      xmm18, xmm18, [r8 + 1264]           ; the key terms of all powers that are met
+    vpandq      xmm6, xmm6, [r11 + rdx + 48]        ; if a lane is free
+    vpxorq      xmm6, xmm6, [r8 + 1264]             ; the key terms of all powers that are met
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 321
     jae         .alone_over_5
     cmp         rbp, 0xc1
     jae         .alone_over_3
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x81
     jae         .alone_over_2
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm2, xmm2, 0x10             ; lengths: A0·A1
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm2, xmm2, 0x10              ; lengths: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      xmm19, xmm21, xmm22                 ; S: S += it
+    vbroadcasti64x2 zmm13, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm11, zmm8, zmm4                   ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
-    vmovdqu64   zmm17, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpshufb     zmm5, zmm17, zmm1                   ; C
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm17, zmm21, zmm6                  ; AES: round 2
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm1, zmm1, 0x10              ; C2: A0·A1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C1: A0·A1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: S += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpxorq      xmm6, xmm2, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm7, zmm17, zmm9                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpxorq      xmm8, xmm3, [r8 - 16]               ; S: T = A + C1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S: T0·T1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      xmm17, xmm6, xmm8                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpxorq      zmm6, zmm1, [r8 + 64]               ; C2: T = A + C1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpxorq      zmm8, zmm5, [r8]                    ; C1: T = A + C1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpternlogq  zmm17, zmm6, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm7, zmm15                   ; AES: round 11
+    vpxorq      xmm8, xmm9, xmm10                   ; S: S += it
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm9, zmm11, zmm20                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vpshufb     zmm10, zmm5, zmm1                   ; C
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 1
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     zmm5, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm1, zmm1, 0x10              ; C2: A0·A1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
+    vpternlogq  zmm8, zmm9, zmm11, 0x96             ; C1: S += it
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vpxorq      xmm9, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vpxorq      xmm11, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm12, zmm5, zmm25                  ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm11, xmm11, 0x10            ; S: T0·T1
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     zmm9, zmm12, zmm26                  ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vpxorq      zmm11, zmm1, [r8 + 64]              ; C2: T = A + C1
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
+    vpxorq      zmm12, zmm10, [r8]                  ; C1: T = A + C1
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1: T0·T1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C1: LO += it
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 10
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm30                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm30                   ; AES: round 11
     vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm31                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
-    vpxorq      xmm29, xmm2, xmm3                   ; S: HI += it
-    vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm31                   ; AES: round 12
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vpxorq      xmm20, xmm2, xmm3                   ; S: HI += it
+    vaesenc     zmm2, zmm9, zmm11                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
     vpxorq      zmm1, zmm1, [r8 + 704]              ; C2: U = A + C2
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm3, xmm4, xmm11                   ; AES: round 13
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C2: U0·U1
-    vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm2, [r9]                    ; AES: k_Nr + text
-    vpxorq      zmm4, zmm5, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm2, zmm20                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm1, zmm3, 0x96             ; C1: HI += it
+    vaesenclast xmm3, xmm3, xmm13                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm4, zmm10, [r8 + 640]             ; C1: U = A + C2
+    vpxorq      zmm9, zmm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vmovdqu64   [rbx], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm3, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm20, zmm1, zmm4, 0x96             ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      xmm24, xmm21, xmm23                 ; S: S += it
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm21, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
+    vpxorq      xmm13, xmm9, xmm11                  ; S: S += it
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm10, zmm4                   ; AES: + k_0
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpshufb     zmm4, zmm21, zmm1                   ; C
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm4, zmm4, 0x10             ; C2: A0·A1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpshufb     zmm5, zmm20, zmm1                   ; C
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm5, zmm5, 0x10             ; C3: A0·A1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm24, zmm21, zmm23, 0x96           ; C3: S += it
-    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 3
-    vaesenc     zmm17, zmm19, zmm7                  ; AES: round 3
-    vpxorq      xmm19, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
-    vpclmulqdq  xmm19, xmm19, xmm19, 0x10           ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpxorq      xmm7, xmm3, [r8 - 16]               ; S: T = A + C1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpxorq      xmm22, xmm19, xmm7                  ; S: LO += it
-    vaesenc     zmm7, zmm17, zmm9                   ; AES: round 5
-    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 5
-    vpxorq      zmm17, zmm4, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm17, zmm17, 0x10            ; C2: T0·T1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpxorq      zmm17, zmm5, [r8 + 128]             ; C3: T = A + C1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm17, zmm17, 0x10           ; C3: T0·T1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vpternlogq  zmm22, zmm9, zmm10, 0x96            ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpshufb     zmm4, zmm10, zmm1                   ; C
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C2: A0·A1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vpshufb     zmm11, zmm7, zmm1                   ; C
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C3: A0·A1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vpternlogq  zmm13, zmm10, zmm12, 0x96           ; C3: S += it
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpxorq      xmm10, xmm2, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpxorq      xmm12, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
+    vpxorq      xmm14, xmm10, xmm12                 ; S: LO += it
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vpxorq      zmm10, zmm4, [r8 + 64]              ; C2: T = A + C1
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: T0·T1
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vpxorq      zmm12, zmm11, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
+    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vpternlogq  zmm14, zmm10, zmm12, 0x96           ; C3: LO += it
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
     vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vpxorq      xmm9, xmm2, xmm3                    ; S: HI += it
-    vaesenc     zmm2, zmm7, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm8, zmm14                   ; AES: round 10
-    vpxorq      zmm4, zmm4, [r8 + 704]              ; C2: U = A + C2
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpxorq      zmm5, zmm5, [r8 + 768]              ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: U0·U1
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vpxorq      xmm10, xmm2, xmm3                   ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm2, xmm5, xmm28                   ; AES: round 9
+    vpxorq      zmm3, zmm4, [r8 + 704]              ; C2: U = A + C2
+    vaesenc     zmm4, zmm8, zmm29                   ; AES: round 10
+    vaesenc     zmm5, zmm9, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 10
+    vpxorq      zmm8, zmm11, [r8 + 768]             ; C3: U = A + C2
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm30                   ; AES: round 11
+    vpternlogq  zmm10, zmm3, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm3, zmm4, zmm31                   ; AES: round 12
     vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
-    vbroadcasti64x2 zmm5, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm6, zmm6, zmm5                    ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm31                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
     vpshufb     zmm1, zmm4, zmm1                    ; C
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 13
-    vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 13
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm19, zmm24, zmm4                  ; C1: S += it
-    vaesenclast zmm4, zmm6, zmm5                    ; AES: E_K(J_0)
-    vpxorq      zmm5, zmm1, [r8]                    ; C1: T = A + C1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm2, xmm2, xmm31                   ; AES: round 12
+    vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
+    vpclmulqdq  zmm8, zmm1, zmm1, 0x10              ; C1: A0·A1
+    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
+    vaesenc     zmm9, zmm5, zmm4                    ; AES: round 13
+    vpxorq      zmm8, zmm13, zmm8                   ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 13
+    vpxorq      zmm4, zmm1, [r8]                    ; C1: T = A + C1
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C1: T0·T1
     vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vpxorq      zmm6, zmm4, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
-    vpxorq      zmm17, zmm22, zmm5                  ; C1: LO += it
+    vpxorq      zmm11, zmm4, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm5, zmm14, zmm2                   ; C1: LO += it
+    vaesenclast zmm2, zmm3, zmm11                   ; AES: last round: the other text
     vmovdqu64   [rbx], zmm2                         ; AES: written
-    vpxorq      zmm2, zmm4, [r9 + 64]               ; AES: k_Nr + text
     vpxorq      zmm1, zmm1, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
     vmovdqu64   [rbx + 64], zmm2                    ; AES: written
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm4, zmm20                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm9, zmm1                   ; C1: HI += it
+    vpxorq      zmm2, zmm4, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm20, zmm10, zmm1                  ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 257
     jae         .alone_over_4
-    vpshufb     zmm21, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpxorq      xmm19, xmm19, xmm23                 ; S: S += it
+    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm12, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      xmm8, xmm8, xmm12                   ; S: S += it
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpshufb     zmm23, zmm23, zmm1                  ; C
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm25, [r9 + 128]                   ; C, bytes as in memory
+    vbroadcasti64x2 zmm16, [rdi + 2080]             ; AES: k_14
+    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpshufb     zmm12, zmm12, zmm1                  ; C
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm1                  ; C
-    vaesenc     zmm17, zmm21, zmm5                  ; AES: round 1
-    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm23, zmm23, 0x10           ; C2: A0·A1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm25, zmm25, 0x10            ; C3: A0·A1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vpternlogq  zmm19, zmm22, zmm5, 0x96            ; C3: S += it
-    vaesenc     zmm5, zmm24, zmm6                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpxorq      xmm6, xmm2, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpxorq      xmm22, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm22, xmm22, 0x10            ; S: T0·T1
-    vaesenc     zmm22, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vpxorq      xmm17, xmm6, xmm7                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpxorq      zmm6, zmm23, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm22, zmm9                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
-    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpxorq      zmm21, zmm25, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm21, zmm21, 0x10            ; C3: T0·T1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpternlogq  zmm17, zmm6, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vmovdqu64   zmm4, [r9 + 128]                    ; C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C2: A0·A1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm4, zmm4, 0x10             ; C3: A0·A1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vpternlogq  zmm8, zmm13, zmm14, 0x96            ; C3: S += it
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vpxorq      xmm13, xmm2, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: T0·T1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vpxorq      xmm14, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     xmm15, xmm5, xmm22                  ; AES: round 3
+    vpclmulqdq  xmm5, xmm14, xmm14, 0x10            ; S: T0·T1
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vpxorq      xmm5, xmm13, xmm5                   ; S: LO += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vpxorq      zmm13, zmm12, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     xmm14, xmm15, xmm23                 ; AES: round 4
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: T0·T1
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vpxorq      zmm15, zmm4, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     xmm14, xmm14, xmm24                 ; AES: round 5
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vpternlogq  zmm5, zmm13, zmm15, 0x96            ; C3: LO += it
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm7, zmm11                   ; AES: round 7
+    vaesenc     xmm13, xmm14, xmm25                 ; AES: round 6
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm7, zmm8, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
     vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vaesenc     xmm13, xmm13, xmm26                 ; AES: round 7
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpxorq      xmm29, xmm2, xmm3                   ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm4, zmm13                   ; AES: round 9
-    vpxorq      zmm3, zmm23, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm4, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpxorq      zmm7, zmm25, [r8 + 768]             ; C3: U = A + C2
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpternlogq  zmm29, zmm3, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vmovdqu64   zmm3, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm1, zmm1, 0x10              ; C4: A0·A1
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
-    vpxorq      zmm7, zmm1, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 13
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
-    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
-    vaesenclast zmm8, zmm2, zmm8                    ; AES: E_K(J_0)
-    vpxorq      zmm2, zmm3, [r8]                    ; C1: T = A + C1
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm9, zmm8, [r9]                    ; AES: k_Nr + text
-    vpternlogq  zmm17, zmm7, zmm2, 0x96             ; C1: LO += it
-    vaesenclast zmm2, zmm4, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm2                         ; AES: written
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpxorq      xmm20, xmm2, xmm3                   ; S: HI += it
+    vaesenc     zmm2, zmm10, zmm27                  ; AES: round 8
+    vaesenc     zmm3, zmm11, zmm27                  ; AES: round 8
+    vpxorq      zmm10, zmm12, [r8 + 704]            ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     xmm11, xmm13, xmm27                 ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpxorq      zmm4, zmm4, [r8 + 768]              ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm11, xmm11, xmm28                 ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 10
+    vpternlogq  zmm20, zmm10, zmm4, 0x96            ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     xmm10, xmm11, xmm29                 ; AES: round 10
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vaesenc     zmm9, zmm9, zmm30                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm30                   ; AES: round 11
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm1, zmm1, 0x10             ; C4: A0·A1
+    vaesenc     xmm10, xmm10, xmm30                 ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm31                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vpternlogq  zmm8, zmm11, zmm12, 0x96            ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm10, xmm10, xmm31                 ; AES: round 12
+    vpxorq      zmm11, zmm1, [r8 + 192]             ; C4: T = A + C1
+    vbroadcasti64x2 zmm12, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: T0·T1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 13
+    vpxorq      zmm13, zmm4, [r8]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 13
+    vaesenc     xmm10, xmm10, xmm12                 ; AES: round 13
+    vpclmulqdq  zmm12, zmm13, zmm13, 0x10           ; C1: T0·T1
+    vaesenclast xmm10, xmm10, xmm16                 ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm10                        ; AES: E_K(J_0), put aside
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C1: LO += it
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm11, zmm10, [r9]                  ; AES: k_Nr + text
     vpxorq      zmm1, zmm1, [r8 + 832]              ; C4: U = A + C2
-    vpxorq      zmm2, zmm8, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm9                         ; AES: written
+    vpxorq      zmm9, zmm10, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4: U0·U1
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
     vmovdqu64   [rbx + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm8, [r9 + 128]              ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbx + 128], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vpxorq      zmm3, zmm8, zmm20                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm1, zmm2, 0x96             ; C1: HI += it
+    vpxorq      zmm2, zmm4, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm4, zmm10, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vmovdqu64   [rbx + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm10, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm20, zmm1, zmm2, 0x96             ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpxorq      xmm27, xmm21, xmm23                 ; S: S += it
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      xmm15, xmm9, xmm11                  ; S: S += it
+    vpshufb     zmm9, zmm13, zmm1                   ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm1                  ; C
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm25, [r9 + 128]                   ; C, bytes as in memory
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpshufb     zmm25, zmm25, zmm1                  ; C
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vmovdqu64   zmm13, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm23, zmm23, 0x10            ; C2: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm25, zmm25, 0x10           ; C3: A0·A1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpternlogq  zmm27, zmm4, zmm26, 0x96            ; C3: S += it
-    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm11, zmm11, 0x10            ; C2: A0·A1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm13, zmm13, 0x10           ; C3: A0·A1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vpternlogq  zmm15, zmm5, zmm14, 0x96            ; C3: S += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 1
     vpxorq      xmm5, xmm2, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm24, zmm6                  ; AES: round 2
-    vpxorq      xmm24, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm24, xmm24, 0x10            ; S: T0·T1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpxorq      xmm24, xmm5, xmm6                   ; S: LO += it
-    vaesenc     zmm5, zmm22, zmm7                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpxorq      zmm6, zmm23, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
-    vaesenc     zmm17, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
-    vpxorq      zmm21, zmm25, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C3: T0·T1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpternlogq  zmm24, zmm6, zmm21, 0x96            ; C3: LO += it
-    vaesenc     zmm6, zmm17, zmm9                   ; AES: round 5
-    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vpxorq      xmm14, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 2
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; S: T0·T1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vpxorq      xmm16, xmm5, xmm14                  ; S: LO += it
+    vaesenc     zmm5, zmm10, zmm22                  ; AES: round 3
+    vaesenc     zmm10, zmm12, zmm22                 ; AES: round 3
+    vpxorq      zmm12, zmm11, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vpxorq      zmm14, zmm13, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: T0·T1
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
+    vpternlogq  zmm16, zmm12, zmm14, 0x96           ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
     vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpxorq      xmm21, xmm2, xmm3                   ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm7, zmm11                   ; AES: round 7
-    vpxorq      zmm3, zmm23, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm7, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpxorq      xmm14, xmm2, xmm3                   ; S: HI += it
+    vaesenc     zmm2, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vpxorq      zmm3, zmm11, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpxorq      zmm8, zmm25, [r8 + 768]             ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpternlogq  zmm21, zmm3, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C4: A0·A1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpshufb     zmm9, zmm20, zmm1                   ; C
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C5: A0·A1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vpternlogq  zmm27, zmm8, zmm10, 0x96            ; C5: S += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpxorq      zmm8, zmm5, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vpxorq      zmm10, zmm9, [r8 + 256]             ; C5: T = A + C1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: T0·T1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpternlogq  zmm24, zmm8, zmm10, 0x96            ; C5: LO += it
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
-    vpxorq      zmm5, zmm5, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 13
-    vpxorq      zmm9, zmm9, [r8 + 896]              ; C5: U = A + C2
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm8                    ; AES: round 13
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
-    vpternlogq  zmm21, zmm5, zmm9, 0x96             ; C5: HI += it
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm10, zmm26                  ; AES: round 7
+    vpxorq      zmm10, zmm13, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vpternlogq  zmm14, zmm3, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm3, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm8, zmm9, zmm27                   ; AES: round 8
+    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C4: A0·A1
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpshufb     zmm11, zmm7, zmm1                   ; C
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C5: A0·A1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 10
+    vpxorq      zmm10, zmm9, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 10
+    vpxorq      zmm12, zmm11, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5: T0·T1
+    vaesenc     zmm8, zmm8, zmm30                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm30                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpternlogq  zmm16, zmm10, zmm12, 0x96           ; C5: LO += it
+    vaesenc     xmm4, xmm4, xmm30                   ; AES: round 11
+    vpxorq      zmm9, zmm9, [r8 + 832]              ; C4: U = A + C2
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
+    vaesenc     zmm8, zmm8, zmm31                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm31                   ; AES: round 12
+    vpxorq      zmm10, zmm11, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm31                   ; AES: round 12
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 13
+    vpternlogq  zmm14, zmm9, zmm10, 0x96            ; C5: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 13
+    vaesenc     zmm9, zmm8, zmm11                   ; AES: round 13
     vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: E_K(J_0)
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm11                   ; AES: round 13
     vpshufb     zmm1, zmm8, zmm1                    ; C
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
-    vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vpxorq      zmm8, zmm2, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm19, zmm27, zmm5                  ; C1: S += it
-    vmovdqu64   [rbx], zmm6                         ; AES: written
-    vpxorq      zmm5, zmm2, [r9 + 64]               ; AES: k_Nr + text
-    vpxorq      zmm6, zmm1, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C1: T0·T1
-    vpxorq      zmm6, zmm2, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vpxorq      zmm17, zmm24, zmm5                  ; C1: LO += it
+    vaesenclast xmm4, xmm4, xmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm8, zmm1, zmm1, 0x10              ; C1: A0·A1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm8, zmm15, zmm8                   ; C1: S += it
+    vpxorq      zmm10, zmm4, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm10, zmm1, [r8]                   ; C1: T = A + C1
+    vmovdqu64   [rbx], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm10, zmm10, 0x10            ; C1: T0·T1
+    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm4, [r9 + 128]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm16, zmm5                   ; C1: LO += it
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm2, [r9 + 192]              ; AES: k_Nr + text
     vpxorq      zmm1, zmm1, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm4, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 192], zmm2                   ; AES: written
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm2, zmm20                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm21, zmm1                  ; C1: HI += it
+    vpxorq      zmm2, zmm4, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm20, zmm14, zmm1                  ; C1: HI += it
     jmp         .alone_written
 .alone_over_5:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 449
     jae         .alone_over_7
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 385
     jae         .alone_over_6
-    vpshufb     zmm21, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpxorq      xmm19, xmm19, xmm23                 ; S: S += it
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vmovdqu64   zmm25, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpshufb     zmm25, zmm25, zmm1                  ; C
+    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      xmm8, xmm8, xmm11                   ; S: S += it
+    vpshufb     zmm11, zmm13, zmm1                  ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vmovdqu64   zmm14, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm27, [r9 + 128]                   ; C, bytes as in memory
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpshufb     zmm27, zmm27, zmm1                  ; C
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C2: A0·A1
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vbroadcasti64x2 zmm18, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vmovdqu64   zmm15, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpshufb     zmm15, zmm15, zmm1                  ; C
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C2: A0·A1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm27, zmm27, 0x10            ; C3: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpternlogq  zmm19, zmm28, zmm4, 0x96            ; C3: S += it
-    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
-    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 1
-    vpxorq      xmm24, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm24, xmm24, xmm24, 0x10           ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
-    vpxorq      xmm17, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; S: T0·T1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
-    vpxorq      xmm17, xmm24, xmm17                 ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpxorq      zmm6, zmm25, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpxorq      zmm24, zmm27, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm24, zmm24, 0x10            ; C3: T0·T1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vpternlogq  zmm17, zmm6, zmm7, 0x96             ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm22, zmm8                   ; AES: round 4
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm15, zmm15, 0x10            ; C3: A0·A1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vpternlogq  zmm8, zmm16, zmm5, 0x96             ; C3: S += it
+    vaesenc     zmm5, zmm10, zmm20                  ; AES: round 1
+    vaesenc     zmm10, zmm12, zmm20                 ; AES: round 1
+    vpxorq      xmm12, xmm2, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: T0·T1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 1
+    vpxorq      xmm16, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm17, zmm5, zmm21                  ; AES: round 2
+    vpclmulqdq  xmm5, xmm16, xmm16, 0x10            ; S: T0·T1
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
+    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 2
+    vpxorq      zmm12, zmm14, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
+    vaesenc     zmm16, zmm17, zmm22                 ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vpxorq      zmm17, zmm15, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: T0·T1
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
+    vpternlogq  zmm5, zmm12, zmm17, 0x96            ; C3: LO += it
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vaesenc     zmm12, zmm16, zmm23                 ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm7, zmm23, zmm8                   ; AES: round 4
-    vaesenc     zmm22, zmm26, zmm8                  ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
     vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 5
-    vpxorq      xmm29, xmm2, xmm3                   ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm5, zmm10                   ; AES: round 6
-    vpxorq      zmm3, zmm25, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm5, zmm8, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vpxorq      xmm20, xmm2, xmm3                   ; S: HI += it
+    vaesenc     zmm2, zmm13, zmm24                  ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vpxorq      zmm3, zmm14, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpxorq      zmm8, zmm27, [r8 + 768]             ; C3: U = A + C2
-    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpternlogq  zmm29, zmm3, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm6, zmm11                   ; AES: round 7
-    vmovdqu64   zmm6, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm8, zmm9, zmm11                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vmovdqu64   zmm9, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm1                    ; C
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C4: A0·A1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C5: A0·A1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpternlogq  zmm19, zmm10, zmm11, 0x96           ; C5: S += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpxorq      zmm10, zmm6, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpxorq      zmm11, zmm9, [r8 + 256]             ; C5: T = A + C1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: T0·T1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpternlogq  zmm17, zmm10, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpxorq      zmm6, zmm6, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
-    vpxorq      zmm9, zmm9, [r8 + 896]              ; C5: U = A + C2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpternlogq  zmm29, zmm6, zmm9, 0x96             ; C5: HI += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm7, zmm16                   ; AES: round 12
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 13
-    vpshufb     zmm1, zmm20, zmm1                   ; C
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
-    vpclmulqdq  zmm10, zmm1, zmm1, 0x10             ; C6: A0·A1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 13
-    vpclmulqdq  zmm11, zmm7, zmm7, 0x10             ; C1: A0·A1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
-    vbroadcasti64x2 zmm9, [rdi + 2080]              ; AES: k_14
-    vpternlogq  zmm19, zmm10, zmm11, 0x96           ; C1: S += it
-    vaesenclast zmm2, zmm2, zmm9                    ; AES: E_K(J_0)
-    vpxorq      zmm9, zmm1, [r8 + 320]              ; C6: T = A + C1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: T0·T1
-    vpxorq      zmm10, zmm2, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm7, [r8]                   ; C1: T = A + C1
-    vmovdqu64   [rbx], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm2, [r9 + 64]               ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
-    vpternlogq  zmm17, zmm9, zmm10, 0x96            ; C1: LO += it
-    vpxorq      zmm3, zmm2, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm1, zmm1, [r8 + 960]              ; C6: U = A + C2
-    vmovdqu64   [rbx + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm2, [r9 + 192]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6: U0·U1
-    vmovdqu64   [rbx + 192], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm2, [r9 + 256]              ; AES: k_Nr + text
-    vpxorq      zmm4, zmm7, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbx + 256], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm2, zmm20                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm1, zmm3, 0x96             ; C1: HI += it
-    jmp         .alone_written
-.alone_over_6:
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm21, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpxorq      xmm30, xmm21, xmm23                 ; S: S += it
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm1                  ; C
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vmovdqu64   zmm27, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpshufb     zmm27, zmm27, zmm1                  ; C
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm23, zmm23, 0x10           ; C2: A0·A1
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm27, zmm27, 0x10           ; C3: A0·A1
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C3: S += it
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
-    vpxorq      xmm17, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; lengths: T0·T1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpxorq      xmm28, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm28, xmm28, xmm28, 0x10           ; S: T0·T1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpxorq      xmm28, xmm17, xmm28                 ; S: LO += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vaesenc     zmm17, zmm22, zmm6                  ; AES: round 2
-    vpxorq      zmm19, zmm23, [r8 + 64]             ; C2: T = A + C1
-    vaesenc     zmm22, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2: T0·T1
-    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 2
-    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 2
-    vpxorq      zmm26, zmm27, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm26, zmm26, 0x10            ; C3: T0·T1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vpternlogq  zmm28, zmm19, zmm6, 0x96            ; C3: LO += it
-    vaesenc     zmm6, zmm21, zmm7                   ; AES: round 3
-    vaesenc     zmm19, zmm24, zmm7                  ; AES: round 3
-    vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm21, zmm25, zmm7                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 4
-    vaesenc     zmm17, zmm22, zmm8                  ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vpxorq      xmm22, xmm2, xmm3                   ; S: HI += it
-    vaesenc     zmm2, zmm21, zmm8                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpxorq      zmm3, zmm23, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 5
-    vpxorq      zmm17, zmm27, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: U0·U1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpternlogq  zmm22, zmm3, zmm17, 0x96            ; C3: HI += it
-    vaesenc     zmm3, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm7, zmm10                   ; AES: round 6
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vaesenc     zmm9, zmm19, zmm10                  ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpshufb     zmm10, zmm17, zmm1                  ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm17, zmm7, zmm7, 0x10             ; C4: A0·A1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm19, zmm10, zmm10, 0x10           ; C5: A0·A1
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpternlogq  zmm30, zmm17, zmm19, 0x96           ; C5: S += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpxorq      zmm11, zmm7, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: T0·T1
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpxorq      zmm17, zmm10, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpternlogq  zmm28, zmm11, zmm17, 0x96           ; C5: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpxorq      zmm10, zmm10, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
-    vpternlogq  zmm22, zmm7, zmm10, 0x96            ; C5: HI += it
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm7, zmm9, zmm14                   ; AES: round 10
-    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpshufb     zmm9, zmm9, zmm1                    ; C
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C6: A0·A1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
-    vpshufb     zmm11, zmm20, zmm1                  ; C
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C7: A0·A1
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm30, zmm10, zmm12, 0x96           ; C7: S += it
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpxorq      zmm10, zmm9, [r8 + 320]             ; C6: T = A + C1
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpxorq      zmm12, zmm11, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpxorq      zmm13, zmm15, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpternlogq  zmm20, zmm3, zmm13, 0x96            ; C3: HI += it
+    vaesenc     zmm3, zmm9, zmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm12, zmm26                  ; AES: round 7
+    vmovdqu64   zmm12, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vmovdqu64   zmm13, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm14, zmm12, zmm12, 0x10           ; C4: A0·A1
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C5: A0·A1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
+    vpternlogq  zmm8, zmm14, zmm15, 0x96            ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vpxorq      zmm14, zmm12, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4: T0·T1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpxorq      zmm15, zmm13, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: T0·T1
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 10
+    vpternlogq  zmm5, zmm14, zmm15, 0x96            ; C5: LO += it
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vpxorq      zmm12, zmm12, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4: U0·U1
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm30                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 11
+    vpxorq      zmm13, zmm13, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5: U0·U1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm30                   ; AES: round 11
+    vpternlogq  zmm20, zmm12, zmm13, 0x96           ; C5: HI += it
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm31                   ; AES: round 12
+    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm31                 ; AES: round 12
+    vaesenc     zmm11, zmm11, zmm31                 ; AES: round 12
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vaesenc     zmm2, zmm2, zmm31                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vpshufb     zmm1, zmm7, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm31                   ; AES: round 12
     vbroadcasti64x2 zmm13, [rdi + 2064]             ; AES: k_13
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: T0·T1
+    vpclmulqdq  zmm14, zmm1, zmm1, 0x10             ; C6: A0·A1
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 13
-    vpternlogq  zmm28, zmm10, zmm12, 0x96           ; C7: LO += it
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 13
-    vpxorq      zmm9, zmm9, [r8 + 960]              ; C6: U = A + C2
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 13
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: U0·U1
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 13
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C1: A0·A1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 13
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 13
+    vpternlogq  zmm8, zmm14, zmm15, 0x96            ; C1: S += it
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 13
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 13
-    vpxorq      zmm10, zmm11, [r8 + 1024]           ; C7: U = A + C2
-    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
-    vaesenclast zmm11, zmm3, zmm11                  ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm10, zmm10, 0x10            ; C7: U0·U1
-    vmovdqu64   [rsp], xmm11                        ; AES: E_K(J_0), put aside
-    vpternlogq  zmm22, zmm9, zmm3, 0x96             ; C7: HI += it
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm9, zmm3, [r9]                    ; AES: k_Nr + text
-    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm4                         ; AES: written
-    vpshufb     zmm1, zmm10, zmm1                   ; C
-    vpxorq      zmm4, zmm3, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vmovdqu64   [rbx + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm3, [r9 + 128]              ; AES: k_Nr + text
-    vpxorq      zmm19, zmm30, zmm5                  ; C1: S += it
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rbx + 128], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm3, [r9 + 192]              ; AES: k_Nr + text
-    vpxorq      zmm5, zmm1, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm4                   ; AES: written
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vpxorq      zmm5, zmm3, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm17, zmm28, zmm4                  ; C1: LO += it
-    vmovdqu64   [rbx + 256], zmm5                   ; AES: written
-    vpxorq      zmm4, zmm3, [r9 + 320]              ; AES: k_Nr + text
-    vpxorq      zmm1, zmm1, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 13
+    vpxorq      zmm13, zmm1, [r8 + 320]             ; C6: T = A + C1
+    vaesenclast xmm4, xmm4, xmm18                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C6: T0·T1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm14, zmm12, [r8]                  ; C1: T = A + C1
+    vpxorq      zmm15, zmm4, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm15                   ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm3                         ; AES: written
+    vpclmulqdq  zmm3, zmm14, zmm14, 0x10            ; C1: T0·T1
+    vpxorq      zmm14, zmm4, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm14                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm13, zmm3, 0x96             ; C1: LO += it
+    vmovdqu64   [rbx + 64], zmm9                    ; AES: written
+    vpxorq      zmm3, zmm4, [r9 + 128]              ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, [r8 + 960]              ; C6: U = A + C2
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm4, [r9 + 192]              ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6: U0·U1
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm12, [r8 + 640]             ; C1: U = A + C2
+    vpxorq      zmm9, zmm4, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vmovdqu64   [rbx + 256], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm4, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm20, zmm1, zmm3, 0x96             ; C1: HI += it
+    jmp         .alone_written
+.alone_over_6:
+    vpshufb     zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      xmm17, xmm8, xmm10                  ; S: S += it
+    vpshufb     zmm8, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm14, [r9 + 128]                   ; C, bytes as in memory
+    vbroadcasti64x2 zmm18, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm1, zmm1, zmm4                    ; AES: + k_0
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C2: A0·A1
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C3: A0·A1
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpternlogq  zmm17, zmm15, zmm16, 0x96           ; C3: S += it
+    vpxorq      xmm5, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vpxorq      xmm15, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; S: T0·T1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 1
+    vpxorq      xmm16, xmm5, xmm15                  ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 2
+    vaesenc     zmm5, zmm9, zmm21                   ; AES: round 2
+    vpxorq      zmm9, zmm12, [r8 + 64]              ; C2: T = A + C1
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: T0·T1
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vpxorq      zmm15, zmm14, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vpternlogq  zmm16, zmm9, zmm15, 0x96            ; C3: LO += it
+    vaesenc     zmm9, zmm11, zmm22                  ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm11, zmm13, zmm22                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vpxorq      xmm15, xmm2, xmm3                   ; S: HI += it
+    vaesenc     zmm2, zmm11, zmm23                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vpxorq      zmm3, zmm12, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vpxorq      zmm11, zmm14, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vpternlogq  zmm15, zmm3, zmm11, 0x96            ; C3: HI += it
+    vaesenc     xmm3, xmm4, xmm24                   ; AES: round 5
+    vmovdqu64   zmm4, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vmovdqu64   zmm11, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; C4: A0·A1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm11, zmm11, 0x10           ; C5: A0·A1
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vpternlogq  zmm17, zmm12, zmm13, 0x96           ; C5: S += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vpxorq      zmm12, zmm4, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4: T0·T1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpxorq      zmm13, zmm11, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5: T0·T1
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vpternlogq  zmm16, zmm12, zmm13, 0x96           ; C5: LO += it
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 9
+    vpxorq      zmm4, zmm4, [r8 + 832]              ; C4: U = A + C2
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vpxorq      zmm11, zmm11, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 10
+    vpternlogq  zmm15, zmm4, zmm11, 0x96            ; C5: HI += it
+    vaesenc     zmm4, zmm5, zmm29                   ; AES: round 10
+    vaesenc     zmm5, zmm9, zmm29                   ; AES: round 10
+    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 10
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C6: A0·A1
+    vaesenc     zmm1, zmm1, zmm30                   ; AES: round 11
+    vpshufb     zmm12, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C7: A0·A1
+    vaesenc     zmm8, zmm8, zmm30                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 11
+    vpternlogq  zmm17, zmm11, zmm13, 0x96           ; C7: S += it
+    vaesenc     zmm2, zmm2, zmm30                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 11
+    vpxorq      zmm11, zmm9, [r8 + 320]             ; C6: T = A + C1
+    vaesenc     zmm1, zmm1, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
+    vaesenc     zmm4, zmm4, zmm31                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm31                   ; AES: round 12
+    vpxorq      zmm13, zmm12, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm8, zmm8, zmm31                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm31                 ; AES: round 12
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7: T0·T1
+    vaesenc     zmm2, zmm2, zmm31                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm31                   ; AES: round 12
+    vpternlogq  zmm16, zmm11, zmm13, 0x96           ; C7: LO += it
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vpxorq      zmm9, zmm9, [r8 + 960]              ; C6: U = A + C2
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: U0·U1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 13
+    vaesenc     zmm13, zmm8, zmm11                  ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 13
+    vpxorq      zmm8, zmm12, [r8 + 1024]            ; C7: U = A + C2
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
+    vaesenc     xmm3, xmm3, xmm11                   ; AES: round 13
+    vpternlogq  zmm15, zmm9, zmm8, 0x96             ; C7: HI += it
+    vaesenclast xmm3, xmm3, xmm18                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vmovdqu64   zmm3, [r9]                          ; C, bytes as in memory
+    vbroadcasti64x2 zmm9, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm8, zmm9, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   [rbx], zmm1                         ; AES: written
+    vpxorq      zmm1, zmm9, [r9 + 64]               ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm1                    ; AES: written
+    vpxorq      zmm8, zmm17, zmm8                   ; C1: S += it
+    vpxorq      zmm1, zmm9, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm3, [r8]                    ; C1: T = A + C1
+    vmovdqu64   [rbx + 128], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm9, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm13, zmm1                   ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vmovdqu64   [rbx + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm9, [r9 + 256]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm16, zmm4                   ; C1: LO += it
+    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 256], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm3, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm3, zmm9, [r9 + 320]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 320], zmm2                   ; AES: written
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm3, zmm20                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm22, zmm1                  ; C1: HI += it
+    vpxorq      zmm2, zmm9, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm20, zmm15, zmm1                  ; C1: HI += it
     jmp         .alone_written
 .alone_over_7:
     vpshufb     zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm19, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm22, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpxorq      xmm19, xmm19, xmm22                 ; S: S += it
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm25, zmm25, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpshufb     zmm26, zmm26, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
-    vmovdqu64   zmm28, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm27, zmm27, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      xmm8, xmm8, xmm10                   ; S: S += it
+    vpshufb     zmm10, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm15, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm16, [r9 + 128]                   ; C, bytes as in memory
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm28, zmm28, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C2: A0·A1
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vbroadcasti64x2 zmm19, [rdi + 2080]             ; AES: k_14
     vpxorq      zmm1, zmm1, zmm4                    ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm28, zmm28, 0x10           ; C3: A0·A1
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpternlogq  zmm19, zmm29, zmm30, 0x96           ; C3: S += it
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpxorq      xmm29, xmm2, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm17, zmm13, zmm13, 0x10           ; C2: A0·A1
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C3: A0·A1
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpternlogq  zmm8, zmm17, zmm18, 0x96            ; C3: S += it
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm17, xmm29, xmm29, 0x10           ; lengths: T0·T1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpxorq      xmm29, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm29, xmm29, xmm29, 0x10           ; S: T0·T1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vpxorq      xmm17, xmm17, xmm29                 ; S: LO += it
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpxorq      zmm5, zmm24, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vpxorq      zmm29, zmm28, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C3: T0·T1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm17, zmm5, zmm29, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 3
+    vpxorq      xmm17, xmm2, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm17, xmm17, 0x10            ; lengths: T0·T1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vpxorq      xmm17, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; S: T0·T1
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
+    vpxorq      xmm5, xmm5, xmm17                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 1
+    vpxorq      zmm17, zmm13, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: T0·T1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpxorq      zmm18, zmm16, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: T0·T1
+    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vpternlogq  zmm5, zmm17, zmm18, 0x96            ; C3: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 2
     vpxorq      xmm2, xmm2, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm21, zmm7                   ; AES: round 3
-    vaesenc     zmm6, zmm23, zmm7                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
     vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm23, zmm26, zmm7                  ; AES: round 3
-    vaesenc     zmm25, zmm27, zmm7                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 3
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpxorq      xmm29, xmm2, xmm3                   ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 4
-    vaesenc     zmm2, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm3, zmm6, zmm8                    ; AES: round 4
-    vpxorq      zmm5, zmm24, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm6, zmm21, zmm8                   ; AES: round 4
-    vaesenc     zmm7, zmm22, zmm8                   ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vaesenc     zmm21, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm22, zmm25, zmm8                  ; AES: round 4
-    vpxorq      zmm23, zmm28, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm23, zmm23, 0x10            ; C3: U0·U1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpternlogq  zmm29, zmm5, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 5
-    vmovdqu64   zmm6, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 5
-    vpshufb     zmm6, zmm6, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vmovdqu64   zmm9, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm22, zmm6, zmm6, 0x10             ; C4: A0·A1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm23, zmm9, zmm9, 0x10             ; C5: A0·A1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpternlogq  zmm19, zmm22, zmm23, 0x96           ; C5: S += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 7
-    vpxorq      zmm10, zmm6, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vpxorq      zmm22, zmm9, [r8 + 256]             ; C5: T = A + C1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm22, zmm22, 0x10           ; C5: T0·T1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 8
-    vpternlogq  zmm17, zmm10, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpxorq      zmm6, zmm6, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vaesenc     zmm10, zmm21, zmm12                 ; AES: round 8
-    vpxorq      zmm9, zmm9, [r8 + 896]              ; C5: U = A + C2
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpternlogq  zmm29, zmm6, zmm9, 0x96             ; C5: HI += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm7, zmm13                   ; AES: round 9
-    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vaesenc     zmm9, zmm10, zmm13                  ; AES: round 9
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vmovdqu64   zmm10, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
+    vpxorq      xmm20, xmm2, xmm3                   ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 4
+    vaesenc     zmm2, zmm9, zmm23                   ; AES: round 4
+    vpxorq      zmm3, zmm13, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     zmm9, zmm11, zmm23                  ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
+    vaesenc     zmm11, zmm12, zmm23                 ; AES: round 4
+    vaesenc     zmm12, zmm14, zmm23                 ; AES: round 4
+    vaesenc     zmm13, zmm15, zmm23                 ; AES: round 4
+    vpxorq      zmm14, zmm16, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: U0·U1
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 5
+    vpternlogq  zmm20, zmm3, zmm14, 0x96            ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vaesenc     zmm3, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm9, zmm10, zmm24                  ; AES: round 5
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
     vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm11, zmm7, zmm7, 0x10             ; C6: A0·A1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm12, zmm10, zmm10, 0x10           ; C7: A0·A1
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpternlogq  zmm19, zmm11, zmm12, 0x96           ; C7: S += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 11
-    vpxorq      zmm11, zmm7, [r8 + 320]             ; C6: T = A + C1
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
-    vpxorq      zmm12, zmm10, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: T0·T1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 12
-    vpternlogq  zmm17, zmm11, zmm12, 0x96           ; C7: LO += it
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpxorq      zmm7, zmm7, [r8 + 960]              ; C6: U = A + C2
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 12
-    vpxorq      zmm10, zmm10, [r8 + 1024]           ; C7: U = A + C2
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 13
-    vpternlogq  zmm29, zmm7, zmm10, 0x96            ; C7: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 13
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 13
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
-    vpshufb     zmm10, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
-    vaesenclast zmm11, zmm4, zmm11                  ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm10, zmm10, 0x10            ; C8: A0·A1
-    vmovdqu64   [rsp], xmm11                        ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm11, zmm7, zmm7, 0x10             ; C1: A0·A1
-    vbroadcasti64x2 zmm12, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm13, zmm12, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm13                   ; AES: last round: the other text
-    vpternlogq  zmm19, zmm4, zmm11, 0x96            ; C1: S += it
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vmovdqu64   zmm14, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C4: A0·A1
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C5: A0·A1
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
+    vpternlogq  zmm8, zmm15, zmm16, 0x96            ; C5: S += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
+    vpxorq      zmm15, zmm10, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4: T0·T1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vpxorq      zmm16, zmm14, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: T0·T1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
+    vpternlogq  zmm5, zmm15, zmm16, 0x96            ; C5: LO += it
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 8
+    vpxorq      zmm10, zmm10, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: U0·U1
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vpxorq      zmm14, zmm14, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5: U0·U1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 9
+    vpternlogq  zmm20, zmm10, zmm14, 0x96           ; C5: HI += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vmovdqu64   zmm10, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
+    vmovdqu64   zmm14, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C6: A0·A1
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C7: A0·A1
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 10
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 10
+    vaesenc     zmm13, zmm13, zmm29                 ; AES: round 10
+    vpternlogq  zmm8, zmm15, zmm16, 0x96            ; C7: S += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 10
+    vpxorq      zmm15, zmm10, [r8 + 320]            ; C6: T = A + C1
+    vaesenc     zmm1, zmm1, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6: T0·T1
+    vaesenc     zmm2, zmm2, zmm30                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm30                   ; AES: round 11
+    vpxorq      zmm16, zmm14, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 11
+    vaesenc     zmm12, zmm12, zmm30                 ; AES: round 11
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7: T0·T1
+    vaesenc     zmm13, zmm13, zmm30                 ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpternlogq  zmm5, zmm15, zmm16, 0x96            ; C7: LO += it
+    vaesenc     xmm4, xmm4, xmm30                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm31                   ; AES: round 12
+    vpxorq      zmm10, zmm10, [r8 + 960]            ; C6: U = A + C2
+    vaesenc     zmm2, zmm2, zmm31                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: U0·U1
+    vaesenc     zmm9, zmm9, zmm31                   ; AES: round 12
+    vaesenc     zmm11, zmm11, zmm31                 ; AES: round 12
+    vpxorq      zmm14, zmm14, [r8 + 1024]           ; C7: U = A + C2
+    vaesenc     zmm12, zmm12, zmm31                 ; AES: round 12
+    vaesenc     zmm13, zmm13, zmm31                 ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7: U0·U1
+    vaesenc     xmm4, xmm4, xmm31                   ; AES: round 12
+    vbroadcasti64x2 zmm15, [rdi + 2064]             ; AES: k_13
+    vpternlogq  zmm20, zmm10, zmm14, 0x96           ; C7: HI += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 13
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 13
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 13
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 13
+    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 13
+    vpshufb     zmm14, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm13, zmm13, zmm15                 ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 13
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C8: A0·A1
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 13
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C1: A0·A1
+    vaesenclast xmm4, xmm4, xmm19                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpternlogq  zmm8, zmm16, zmm15, 0x96            ; C1: S += it
+    vpxorq      zmm15, zmm4, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: last round: the other text
+    vpxorq      zmm15, zmm14, [r8 + 448]            ; C8: T = A + C1
     vmovdqu64   [rbx], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm12, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm4, zmm10, [r8 + 448]             ; C8: T = A + C1
+    vpxorq      zmm1, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8: T0·T1
     vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
     vmovdqu64   [rbx + 64], zmm1                    ; AES: written
-    vpclmulqdq  zmm1, zmm4, zmm4, 0x10              ; C8: T0·T1
-    vpxorq      zmm2, zmm12, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm7, [r8]                    ; C1: T = A + C1
-    vmovdqu64   [rbx + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm12, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm1, zmm4, [r9 + 128]              ; AES: k_Nr + text
+    vpxorq      zmm2, zmm10, [r8]                   ; C1: T = A + C1
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm2, zmm2, 0x10              ; C1: T0·T1
+    vpxorq      zmm2, zmm4, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm15, zmm1, 0x96             ; C1: LO += it
     vmovdqu64   [rbx + 192], zmm2                   ; AES: written
-    vpternlogq  zmm17, zmm1, zmm3, 0x96             ; C1: LO += it
-    vpxorq      zmm1, zmm12, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm6, zmm1                    ; AES: last round: the other text
-    vpxorq      zmm2, zmm10, [r8 + 1088]            ; C8: U = A + C2
+    vpxorq      zmm1, zmm4, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm11, zmm1                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm14, [r8 + 1088]            ; C8: U = A + C2
     vmovdqu64   [rbx + 256], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm12, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm1, zmm4, [r9 + 320]              ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: U0·U1
+    vaesenclast zmm1, zmm12, zmm1                   ; AES: last round: the other text
     vmovdqu64   [rbx + 320], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm12, [r9 + 384]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm7, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm1, zmm9, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rbx + 384], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vpxorq      zmm3, zmm12, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm2, zmm1, 0x96             ; C1: HI += it
+    vpxorq      zmm1, zmm10, [r8 + 640]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm4, [r9 + 384]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 384], zmm3                   ; AES: written
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
+    vpxorq      zmm3, zmm4, zmm7                    ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm20, zmm2, zmm1, 0x96             ; C1: HI += it
 .alone_written:
     lea         rdx, [rbx + rsi]                    ; the last register
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm0, zmm4, 0x02
-    vmovdqu64   [rdx], ymm4                         ; written
+    vextracti64x2 xmm0, zmm7, 0x02
+    vmovdqu64   [rdx], ymm7                         ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm1, zmm4, 0x03
+    vextracti64x2 xmm1, zmm7, 0x03
     vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
@@ -9131,10 +9143,10 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm4                         ; written
-    vextracti64x2 xmm0, zmm4, 0x01
+    vmovdqu64   [rdx], ymm7                         ; written
+    vextracti64x2 xmm0, zmm7, 0x01
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm1, zmm4, 0x02
+    vextracti64x2 xmm1, zmm7, 0x02
     vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -9144,534 +9156,557 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm4                         ; written
+    vmovdqu64   [rdx], xmm7                         ; written
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vextracti64x2 xmm0, zmm4, 0x01
-    vpxorq      xmm0, xmm0, xmm4                    ; what the end differs by
+    vextracti64x2 xmm0, zmm7, 0x01
+    vpxorq      xmm0, xmm0, xmm7                    ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm1, xmm4, [rsi + rcx + 160]       ; in front
+    vpshufb     xmm1, xmm7, [rsi + rcx + 160]       ; in front
     vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
     vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpxorq      xmm1, xmm4, xmm0                    ; what the end differs by
+    vpxorq      xmm1, xmm7, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx]             ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
     vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm4                         ; written
+    vmovdqu64   [rdx], zmm7                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpxorq      zmm0, zmm17, zmm19                  ; reduce: LO += S
+    vpxorq      zmm0, zmm5, zmm8                    ; reduce: LO += S
     vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm29, zmm19, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm1, zmm29                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm20, zmm8, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm1, zmm20                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm0, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm0, xmm18, 0x96             ; reduce: minus the key terms
+    vpternlogq  xmm1, xmm0, xmm6, 0x96              ; reduce: minus the key terms
     vpshufb     xmm0, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vpshufb     zmm18, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm22, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm30, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm25, zmm25, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm26, zmm19, zmm19, 0x10           ; C2: A0·A1
-    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm27, zmm27, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpaddd      zmm28, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm29, zmm22, zmm22, 0x10           ; C3: A0·A1
-    vpshufb     zmm28, zmm28, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm6, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  xmm18, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C2: A0·A1
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm17, zmm11, zmm11, 0x10           ; C3: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_32]  ; AES: the next counters
-    vpternlogq  zmm30, zmm26, zmm29, 0x96           ; C3: S += it
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      xmm26, xmm3, [rdi + 48]             ; S: T = A + C1
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm31, xmm26, xmm26, 0x10           ; S: T0·T1
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm26, zmm19, [rdi + 128]           ; C2: T = A + C1
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2: T0·T1
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
-    vpxorq      zmm29, zmm22, [rdi + 192]           ; C3: T = A + C1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C3: T0·T1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpternlogq  zmm31, zmm26, zmm29, 0x96           ; C3: LO += it
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vpternlogq  zmm18, zmm15, zmm17, 0x96           ; C3: S += it
+    vbroadcasti64x2 zmm19, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
+    vpxorq      xmm15, xmm3, [rdi + 48]             ; S: T = A + C1
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm17, xmm15, xmm15, 0x10           ; S: T0·T1
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
+    vpxorq      zmm15, zmm7, [rdi + 128]            ; C2: T = A + C1
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2: T0·T1
+    vmovdqu64   [rsp + 192], zmm15                  ; spill
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpxorq      zmm15, zmm11, [rdi + 192]           ; C3: T = A + C1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
+    vmovdqu64   [rsp + 256], zmm15                  ; spill
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vmovdqu64   zmm15, [rsp + 192]                  ; reload
+    vpternlogq  zmm17, zmm15, [rsp + 256], 0x96     ; C3: LO += it
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
     vpxorq      xmm3, xmm3, [rdi + 688]             ; S: U = A + C2
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm26, zmm27, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm29, xmm3, xmm3, 0x10             ; S: U0·U1
-    vaesenc     zmm3, zmm28, zmm5                   ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vpxorq      zmm19, zmm19, [rdi + 768]           ; C2: U = A + C2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2: U0·U1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vpxorq      zmm22, zmm22, [rdi + 832]           ; C3: U = A + C2
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C3: U0·U1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vpternlogq  zmm29, zmm19, zmm22, 0x96           ; C3: HI += it
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 3
-    vmovdqu64   zmm20, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
-    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm25, zmm7                  ; AES: round 3
-    vmovdqu64   zmm25, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpshufb     zmm25, zmm25, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C4: A0·A1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C5: A0·A1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C5: S += it
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
-    vpxorq      zmm27, zmm20, [rdi + 256]           ; C4: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4: T0·T1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
-    vpxorq      zmm28, zmm25, [rdi + 320]           ; C5: T = A + C1
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5: T0·T1
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 5
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vpxorq      zmm20, zmm20, [rdi + 896]           ; C4: U = A + C2
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4: U0·U1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vpxorq      zmm25, zmm25, [rdi + 960]           ; C5: U = A + C2
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5: U0·U1
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpternlogq  zmm29, zmm20, zmm25, 0x96           ; C5: HI += it
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vmovdqu64   zmm20, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vmovdqu64   zmm25, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpshufb     zmm25, zmm25, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C6: A0·A1
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C7: A0·A1
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C7: S += it
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 8
-    vpxorq      zmm27, zmm20, [rdi + 384]           ; C6: T = A + C1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C6: T0·T1
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vpxorq      zmm28, zmm25, [rdi + 448]           ; C7: T = A + C1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7: T0·T1
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C7: LO += it
-    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpxorq      zmm20, zmm20, [rdi + 1024]          ; C6: U = A + C2
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C6: U0·U1
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 10
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 10
-    vpxorq      zmm25, zmm25, [rdi + 1088]          ; C7: U = A + C2
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7: U0·U1
-    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpternlogq  zmm29, zmm20, zmm25, 0x96           ; C7: HI += it
-    vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 11
-    vmovdqu64   zmm20, [r9 + 448]                   ; C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 11
-    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
-    vmovdqu64   zmm25, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 11
-    vpshufb     zmm25, zmm25, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm16                 ; AES: round 12
-    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C8: A0·A1
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C1: A0·A1
-    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 12
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1: S += it
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vpxorq      zmm27, zmm20, [rdi + 512]           ; C8: T = A + C1
-    vaesenc     zmm26, zmm26, zmm16                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C8: T0·T1
-    vmovdqu64   [rsp + 64], zmm27                   ; spill
-    vbroadcasti64x2 zmm27, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm17, zmm17, zmm27                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm27                 ; AES: round 13
-    vpxorq      zmm28, zmm25, [rdi + 64]            ; C1: T = A + C1
-    vaesenc     zmm19, zmm19, zmm27                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm27                 ; AES: round 13
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C1: T0·T1
-    vmovdqu64   [rsp + 128], zmm28                  ; spill
-    vaesenc     zmm22, zmm22, zmm27                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm27                 ; AES: round 13
-    vmovdqu64   zmm28, [rsp + 64]                   ; reload
-    vpternlogq  zmm31, zmm28, [rsp + 128], 0x96     ; C1: LO += it
-    vaesenc     zmm24, zmm24, zmm27                 ; AES: round 13
-    vaesenc     zmm26, zmm26, zmm27                 ; AES: round 13
-    vpxorq      zmm20, zmm20, [rdi + 1152]          ; C8: U = A + C2
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vbroadcasti64x2 zmm27, [rdi + 2080]             ; AES: k_14
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C8: U0·U1
-    vaesenclast zmm17, zmm17, zmm27                 ; AES: E_K(J_0)
-    vpxorq      zmm25, zmm25, [rdi + 704]           ; C1: U = A + C2
-    vmovdqu64   [rsp], xmm17                        ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C1: U0·U1
-    vpxorq      zmm27, zmm17, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm27                 ; AES: last round: the other text
-    vpternlogq  zmm29, zmm20, zmm25, 0x96           ; C1: HI += it
-    vmovdqu64   [rbx], zmm18                        ; AES: written
-    vpxorq      zmm18, zmm17, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm20, zmm31, zmm30                 ; reduce: LO += S
-    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm18                   ; AES: written
-    vpshufd     zmm18, zmm20, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm19, zmm17, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
-    vpternlogq  zmm29, zmm30, zmm18, 0x96           ; reduce: + HI
-    vmovdqu64   [rbx + 128], zmm19                  ; AES: written
-    vpxorq      zmm18, zmm17, [r9 + 192]            ; AES: k_Nr + text
-    vpclmulqdq  zmm19, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm18, zmm22, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm17, [r9 + 256]            ; AES: k_Nr + text
-    vpxorq      zmm19, zmm19, zmm29                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 256], zmm18                  ; AES: written
-    vextracti64x4 ymm18, zmm19, 0x01                ; reduce: upper lanes
-    vpxorq      zmm20, zmm17, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
-    vpxorq      ymm21, ymm19, ymm18                 ; reduce: add up the lanes
-    vmovdqu64   [rbx + 320], zmm20                  ; AES: written
-    vpxorq      zmm18, zmm17, [r9 + 384]            ; AES: k_Nr + text
-    vextracti64x2 xmm19, ymm21, 0x01                ; reduce: upper lanes
-    vaesenclast zmm18, zmm26, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 384], zmm18                  ; AES: written
-    vpternlogq  xmm21, xmm19, [rdi + 1328], 0x96    ; reduce: minus the key terms
-    vpxorq      zmm17, zmm17, [r9 + 448]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm17                   ; AES: last round: the other text
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
+    vaesenc     zmm15, zmm16, zmm20                 ; AES: round 1
+    vpclmulqdq  xmm16, xmm3, xmm3, 0x10             ; S: U0·U1
+    vaesenc     xmm3, xmm5, xmm20                   ; AES: round 1
+    vpxorq      zmm5, zmm7, [rdi + 768]             ; C2: U = A + C2
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 2
+    vaesenc     zmm7, zmm8, zmm21                   ; AES: round 2
+    vaesenc     zmm8, zmm9, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm9, zmm10, zmm21                  ; AES: round 2
+    vaesenc     zmm10, zmm12, zmm21                 ; AES: round 2
+    vpxorq      zmm11, zmm11, [rdi + 832]           ; C3: U = A + C2
+    vaesenc     zmm12, zmm13, zmm21                 ; AES: round 2
+    vaesenc     zmm13, zmm14, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
+    vaesenc     zmm14, zmm15, zmm21                 ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 2
+    vpternlogq  zmm16, zmm5, zmm11, 0x96            ; C3: HI += it
+    vaesenc     zmm5, zmm6, zmm22                   ; AES: round 3
+    vaesenc     zmm6, zmm7, zmm22                   ; AES: round 3
+    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vaesenc     zmm11, zmm12, zmm22                 ; AES: round 3
+    vmovdqu64   zmm12, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 3
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C4: A0·A1
+    vmovdqu64   [rsp + 320], zmm15                  ; spill
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C5: A0·A1
+    vmovdqu64   [rsp + 384], zmm15                  ; spill
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vmovdqu64   zmm15, [rsp + 320]                  ; reload
+    vpternlogq  zmm18, zmm15, [rsp + 384], 0x96     ; C5: S += it
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
+    vpxorq      zmm15, zmm7, [rdi + 256]            ; C4: T = A + C1
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 4
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4: T0·T1
+    vmovdqu64   [rsp + 448], zmm15                  ; spill
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 5
+    vpxorq      zmm15, zmm12, [rdi + 320]           ; C5: T = A + C1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: T0·T1
+    vmovdqu64   [rsp + 512], zmm15                  ; spill
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vmovdqu64   zmm15, [rsp + 448]                  ; reload
+    vpternlogq  zmm17, zmm15, [rsp + 512], 0x96     ; C5: LO += it
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 5
+    vpxorq      zmm7, zmm7, [rdi + 896]             ; C4: U = A + C2
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vpxorq      zmm12, zmm12, [rdi + 960]           ; C5: U = A + C2
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5: U0·U1
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 6
+    vpternlogq  zmm16, zmm7, zmm12, 0x96            ; C5: HI += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 6
+    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 7
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
+    vmovdqu64   zmm12, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 7
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C6: A0·A1
+    vmovdqu64   [rsp + 576], zmm15                  ; spill
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C7: A0·A1
+    vmovdqu64   [rsp + 640], zmm15                  ; spill
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
+    vmovdqu64   zmm15, [rsp + 576]                  ; reload
+    vpternlogq  zmm18, zmm15, [rsp + 640], 0x96     ; C7: S += it
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vpxorq      zmm15, zmm7, [rdi + 384]            ; C6: T = A + C1
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 8
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6: T0·T1
+    vmovdqu64   [rsp + 704], zmm15                  ; spill
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 8
+    vpxorq      zmm15, zmm12, [rdi + 448]           ; C7: T = A + C1
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7: T0·T1
+    vmovdqu64   [rsp + 768], zmm15                  ; spill
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vmovdqu64   zmm15, [rsp + 704]                  ; reload
+    vpternlogq  zmm17, zmm15, [rsp + 768], 0x96     ; C7: LO += it
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
+    vpxorq      zmm7, zmm7, [rdi + 1024]            ; C6: U = A + C2
+    vaesenc     zmm14, zmm14, zmm28                 ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 10
+    vpxorq      zmm12, zmm12, [rdi + 1088]          ; C7: U = A + C2
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: U0·U1
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 10
+    vpternlogq  zmm16, zmm7, zmm12, 0x96            ; C7: HI += it
+    vaesenc     zmm7, zmm13, zmm29                  ; AES: round 10
+    vaesenc     zmm12, zmm14, zmm29                 ; AES: round 10
+    vmovdqu64   zmm13, [r9 + 448]                   ; C, bytes as in memory
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 11
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm6, zmm6, zmm30                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm30                   ; AES: round 11
+    vmovdqu64   zmm14, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm30                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 11
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C8: A0·A1
+    vmovdqu64   [rsp + 832], zmm15                  ; spill
+    vaesenc     zmm12, zmm12, zmm30                 ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 11
+    vpclmulqdq  zmm15, zmm14, zmm14, 0x10           ; C1: A0·A1
+    vmovdqu64   [rsp + 896], zmm15                  ; spill
+    vaesenc     zmm5, zmm5, zmm31                   ; AES: round 12
+    vmovdqu64   [rsp + 960], zmm5                   ; spill
+    vaesenc     zmm5, zmm6, zmm31                   ; AES: round 12
+    vmovdqu64   zmm6, [rsp + 832]                   ; reload
+    vpternlogq  zmm18, zmm6, [rsp + 896], 0x96      ; C1: S += it
+    vaesenc     zmm6, zmm8, zmm31                   ; AES: round 12
+    vmovdqu64   [rsp + 1024], zmm6                  ; spill
+    vaesenc     zmm6, zmm9, zmm31                   ; AES: round 12
+    vpxorq      zmm8, zmm13, [rdi + 512]            ; C8: T = A + C1
+    vaesenc     zmm9, zmm10, zmm31                  ; AES: round 12
+    vaesenc     zmm10, zmm11, zmm31                 ; AES: round 12
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8: T0·T1
+    vmovdqu64   [rsp + 64], zmm8                    ; spill
+    vaesenc     zmm7, zmm7, zmm31                   ; AES: round 12
+    vaesenc     zmm8, zmm12, zmm31                  ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm31                   ; AES: round 12
+    vpxorq      zmm11, zmm14, [rdi + 64]            ; C1: T = A + C1
+    vbroadcasti64x2 zmm12, [rdi + 2064]             ; AES: k_13
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1: T0·T1
+    vmovdqu64   [rsp + 128], zmm11                  ; spill
+    vmovdqu64   zmm11, [rsp + 960]                  ; reload
+    vaesenc     zmm11, zmm11, zmm12                 ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 13
+    vmovdqu64   zmm15, [rsp + 64]                   ; reload
+    vpternlogq  zmm17, zmm15, [rsp + 128], 0x96     ; C1: LO += it
+    vmovdqu64   zmm15, [rsp + 1024]                 ; reload
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 13
+    vpxorq      zmm13, zmm13, [rdi + 1152]          ; C8: U = A + C2
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 13
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C8: U0·U1
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 13
+    vpxorq      zmm12, zmm14, [rdi + 704]           ; C1: U = A + C2
+    vaesenclast xmm3, xmm3, xmm19                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1: U0·U1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpternlogq  zmm16, zmm13, zmm12, 0x96           ; C1: HI += it
+    vpxorq      zmm12, zmm3, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm11                        ; AES: written
+    vpxorq      zmm11, zmm17, zmm18                 ; reduce: LO += S
+    vpxorq      zmm12, zmm3, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
+    vpshufd     zmm12, zmm11, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [rbx + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm3, [r9 + 128]              ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm18, zmm12, 0x96           ; reduce: + HI
+    vaesenclast zmm5, zmm15, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm11, zmm3, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 192], zmm6                   ; AES: written
+    vpxorq      zmm5, zmm5, zmm16                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm3, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm9, zmm5, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbx + 256], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm3, [r9 + 320]              ; AES: k_Nr + text
+    vpxorq      ymm9, ymm5, ymm9                    ; reduce: add up the lanes
+    vaesenclast zmm5, zmm10, zmm6                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 320], zmm5                   ; AES: written
+    vextracti64x2 xmm5, ymm9, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm6, zmm3, [r9 + 384]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 384], zmm6                   ; AES: written
+    vpternlogq  xmm9, xmm5, [rdi + 1328], 0x96      ; reduce: minus the key terms
+    vpxorq      zmm3, zmm3, [r9 + 448]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 448], zmm3                   ; AES: written
     add         r9, 512                             ; next group
     add         rbx, 512
     sub         rbp, 512
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 513
     jb          .rest
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm18, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm1                  ; C3·H^6: C
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vmovdqu64   zmm20, [r9 + 192]                   ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm1                  ; C4·H^5: C
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vmovdqu64   zmm24, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
-    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm17, zmm17, 0x10           ; C3·H^6: A0·A1
-    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm20, zmm20, 0x10           ; C4·H^5: A0·A1
+    vmovdqu64   zmm5, [r9 + 128]                    ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm6, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm6, zmm1                    ; AES: counter block
+    vpshufb     zmm5, zmm5, zmm1                    ; C3·H^6: C
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; AES: counter block
+    vmovdqu64   zmm8, [r9 + 192]                    ; C4·H^5: C, bytes as in memory
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpshufb     zmm8, zmm8, zmm1                    ; C4·H^5: C
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vmovdqu64   zmm12, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
+    vpshufb     zmm12, zmm12, zmm1                  ; C5·H^4: C
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm18, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
+    vpaddd      zmm15, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C4·H^5: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_32]  ; AES: the next counters
-    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpclmulqdq  zmm17, zmm12, zmm12, 0x10           ; C5·H^4: A0·A1
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm17, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm31, zmm28, zmm28, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm20, [rdi + 256]           ; C4·H^5: T = A + C1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpxorq      zmm29, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vpxorq      zmm17, zmm17, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm29, zmm17, zmm17, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm17, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
-    vpxorq      zmm20, zmm20, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 2
-    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vpxorq      zmm24, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpternlogq  zmm29, zmm20, zmm24, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm20, zmm25, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm26, zmm7                  ; AES: round 3
-    vmovdqu64   zmm25, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vpshufb     zmm25, zmm25, zmm1                  ; C6·H^3: C
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vmovdqu64   zmm26, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vpshufb     zmm26, zmm26, zmm1                  ; C7·H^2: C
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vpxorq      zmm27, zmm25, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vpxorq      zmm28, zmm26, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vpxorq      zmm25, zmm25, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vpxorq      zmm26, zmm26, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vmovdqu64   zmm25, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vpshufb     zmm25, zmm25, zmm1                  ; C8·H^1: C
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vmovdqu64   zmm26, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm1                  ; C2·H^7: C
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C8·H^1: A0·A1
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpxorq      zmm27, zmm25, [rdi + 512]           ; C8·H^1: T = A + C1
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
-    vpxorq      zmm28, zmm26, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 10
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vpxorq      zmm25, zmm25, [rdi + 1152]          ; C8·H^1: U = A + C2
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: U0·U1
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 11
-    vpxorq      zmm26, zmm26, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
-    vaesenc     zmm17, zmm17, zmm16                 ; AES: round 12
-    vmovdqu64   zmm25, [r9]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 12
-    vpshufb     zmm25, zmm25, zmm1                  ; C1·H^8: C
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vbroadcasti64x2 zmm26, [rdi + 2064]             ; AES: k_13
-    vpxorq      zmm21, zmm25, zmm21                 ; C1·H^8: A = X + C
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm26                 ; AES: round 13
-    vpclmulqdq  zmm25, zmm21, zmm21, 0x10           ; C1·H^8: A0·A1
-    vaesenc     zmm19, zmm19, zmm26                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm26                 ; AES: round 13
-    vpxorq      zmm25, zmm30, zmm25                 ; C1·H^8: S += it
-    vaesenc     zmm17, zmm17, zmm26                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm26                 ; AES: round 13
-    vpxorq      zmm27, zmm21, [rdi + 64]            ; C1·H^8: T = A + C1
-    vaesenc     zmm20, zmm20, zmm26                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm26                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm27, zmm27, 0x10           ; C1·H^8: T0·T1
-    vbroadcasti64x2 zmm27, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm28, zmm27, [r9]                  ; AES: k_Nr + text
-    vpternlogq  zmm31, zmm26, zmm25, 0x96           ; reduce: LO += S
-    vaesenclast zmm3, zmm3, zmm28                   ; AES: last round: the other text
+    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
+    vpternlogq  zmm18, zmm16, zmm17, 0x96           ; C6·H^3: S += it
+    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
+    vpxorq      zmm16, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm16, zmm8, [rdi + 256]            ; C4·H^5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4·H^5: T0·T1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
+    vpxorq      zmm17, zmm12, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5·H^4: T0·T1
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
+    vpternlogq  zmm19, zmm16, zmm17, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 2
+    vpxorq      zmm5, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm17, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm5, zmm11, zmm21                  ; AES: round 2
+    vaesenc     zmm11, zmm13, zmm21                 ; AES: round 2
+    vpxorq      zmm8, zmm8, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm13, zmm14, zmm21                 ; AES: round 2
+    vaesenc     zmm14, zmm15, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 3
+    vpxorq      zmm12, zmm12, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vpternlogq  zmm17, zmm8, zmm12, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm8, zmm13, zmm22                  ; AES: round 3
+    vaesenc     zmm12, zmm14, zmm22                 ; AES: round 3
+    vmovdqu64   zmm13, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 4
+    vpshufb     zmm13, zmm13, zmm1                  ; C6·H^3: C
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vmovdqu64   zmm14, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vpshufb     zmm14, zmm14, zmm1                  ; C7·H^2: C
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vpternlogq  zmm18, zmm15, zmm16, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vpxorq      zmm15, zmm13, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 6
+    vpxorq      zmm16, zmm14, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vpternlogq  zmm19, zmm15, zmm16, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
+    vpxorq      zmm13, zmm13, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C6·H^3: U0·U1
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vpxorq      zmm14, zmm14, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7·H^2: U0·U1
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vpternlogq  zmm17, zmm13, zmm14, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vmovdqu64   zmm13, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vpshufb     zmm13, zmm13, zmm1                  ; C8·H^1: C
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
+    vmovdqu64   zmm14, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vpshufb     zmm14, zmm14, zmm1                  ; C2·H^7: C
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C8·H^1: A0·A1
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C2·H^7: A0·A1
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
+    vpternlogq  zmm18, zmm15, zmm16, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vpxorq      zmm15, zmm13, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 10
+    vpxorq      zmm16, zmm14, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vpternlogq  zmm19, zmm15, zmm16, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm6, zmm6, zmm30                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 11
+    vpxorq      zmm13, zmm13, [rdi + 1152]          ; C8·H^1: U = A + C2
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm30                   ; AES: round 11
+    vpxorq      zmm14, zmm14, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm12, zmm12, zmm30                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm6, zmm6, zmm31                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm31                   ; AES: round 12
+    vpternlogq  zmm17, zmm13, zmm14, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm10, zmm10, zmm31                 ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm31                   ; AES: round 12
+    vmovdqu64   zmm13, [r9]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm31                 ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm31                   ; AES: round 12
+    vpshufb     zmm13, zmm13, zmm1                  ; C1·H^8: C
+    vaesenc     zmm12, zmm12, zmm31                 ; AES: round 12
+    vbroadcasti64x2 zmm14, [rdi + 2064]             ; AES: k_13
+    vpxorq      zmm9, zmm13, zmm9                   ; C1·H^8: A = X + C
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 13
+    vpclmulqdq  zmm13, zmm9, zmm9, 0x10             ; C1·H^8: A0·A1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 13
+    vpxorq      zmm13, zmm18, zmm13                 ; C1·H^8: S += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 13
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 13
+    vpxorq      zmm15, zmm9, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 13
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 13
+    vpclmulqdq  zmm14, zmm15, zmm15, 0x10           ; C1·H^8: T0·T1
+    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm16, zmm15, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm19, zmm14, zmm13, 0x96           ; reduce: LO += S
+    vaesenclast zmm3, zmm3, zmm16                   ; AES: last round: the other text
     vmovdqu64   [rbx], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm21, [rdi + 704]            ; C1·H^8: U = A + C2
-    vpxorq      zmm21, zmm27, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm21                 ; AES: last round: the other text
+    vpxorq      zmm3, zmm9, [rdi + 704]             ; C1·H^8: U = A + C2
+    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
-    vmovdqu64   [rbx + 64], zmm18                   ; AES: written
-    vpxorq      zmm18, zmm27, [r9 + 128]            ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm3, zmm25, 0x96            ; reduce: HI += S
-    vaesenclast zmm3, zmm19, zmm18                  ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm6                    ; AES: written
+    vpxorq      zmm6, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm17, zmm3, zmm13, 0x96            ; reduce: HI += S
+    vaesenclast zmm3, zmm7, zmm6                    ; AES: last round: the other text
     vmovdqu64   [rbx + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm31, zmm2, 0x10             ; reduce: LO0·Q'
-    vpxorq      zmm18, zmm27, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm22, zmm18                 ; AES: last round: the other text
-    vpshufd     zmm19, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [rbx + 192], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm27, [r9 + 256]            ; AES: k_Nr + text
-    vpternlogq  zmm19, zmm29, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm3, zmm17, zmm18                  ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm19, zmm2, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm10, zmm6                   ; AES: last round: the other text
+    vpshufd     zmm7, zmm19, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbx + 192], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpternlogq  zmm7, zmm17, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm3, zmm5, zmm6                    ; AES: last round: the other text
     vmovdqu64   [rbx + 256], zmm3                   ; AES: written
-    vextracti64x4 ymm3, zmm19, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm17, zmm27, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
-    vpxorq      ymm21, ymm19, ymm3                  ; reduce: add up the lanes
-    vmovdqu64   [rbx + 320], zmm17                  ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 384]             ; AES: k_Nr + text
-    vextracti64x2 xmm17, ymm21, 0x01                ; reduce: upper lanes
-    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
+    vextracti64x4 ymm3, zmm7, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm5, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
+    vpxorq      ymm9, ymm7, ymm3                    ; reduce: add up the lanes
+    vmovdqu64   [rbx + 320], zmm5                   ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vextracti64x2 xmm5, ymm9, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 384], zmm3                   ; AES: written
-    vpternlogq  xmm21, xmm17, [rdi + 1344], 0x96    ; reduce: minus the key terms
-    vpxorq      zmm3, zmm27, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
+    vpternlogq  xmm9, xmm5, [rdi + 1344], 0x96      ; reduce: minus the key terms
+    vpxorq      zmm3, zmm15, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
     vmovdqu64   [rbx + 448], zmm3                   ; AES: written
     add         r9, 512                             ; next group
     add         rbx, 512
@@ -9774,7 +9809,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     and         rdx, -16                            ; in whole blocks
     lea         r11, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
     vpandq      xmm3, xmm3, [r11 + rdx + 48]        ; if a lane is free
-    vpxorq      xmm18, xmm3, [r8 + 1280]            ; the key terms of all powers that are met
+    vpxorq      xmm6, xmm3, [r8 + 1280]             ; the key terms of all powers that are met
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 257
     jae         .rest_over_4
@@ -9786,27 +9821,27 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpshufb     zmm3, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      zmm3, zmm3, zmm9                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; lengths: A0·A1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
     vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpxorq      zmm19, zmm4, zmm5                   ; C1: S += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vpxorq      zmm8, zmm4, zmm5                    ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
     vpxorq      xmm4, xmm1, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
     vpxorq      zmm5, zmm3, [r8]                    ; C1: T = A + C1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpxorq      zmm17, zmm4, zmm5                   ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpxorq      zmm5, zmm4, zmm5                    ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
     vpxorq      xmm1, xmm1, [rdi + 1200]            ; lengths: U = A + C2
     vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: U0·U1
@@ -9816,154 +9851,154 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vpxorq      zmm2, zmm4, zmm2                    ; AES: k_Nr + text
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vaesenclast zmm2, zmm0, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm1, zmm3                   ; C1: HI += it
+    vpxorq      zmm20, zmm1, zmm3                   ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
     vpshufb     zmm3, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [r9]                         ; C, bytes as in memory
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm20, zmm17, zmm21                 ; A = X + C
+    vpxorq      zmm7, zmm5, zmm9                    ; A = X + C
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm19, xmm1, xmm1, 0x10             ; lengths: A0·A1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; lengths: A0·A1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
     vpshufb     zmm4, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
     vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; C2: A0·A1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm20, zmm20, 0x10            ; C1: A0·A1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1: S += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vpternlogq  zmm8, zmm5, zmm9, 0x96              ; C1: S += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
     vpxorq      xmm5, xmm1, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm17, xmm5, xmm5, 0x10             ; lengths: T0·T1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      zmm5, zmm4, [r8 + 64]               ; C2: T = A + C1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpxorq      zmm6, zmm20, [r8]                   ; C1: T = A + C1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpternlogq  zmm17, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vpxorq      zmm9, zmm4, [r8 + 64]               ; C2: T = A + C1
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vpxorq      zmm10, zmm7, [r8]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
     vpxorq      xmm1, xmm1, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm29, xmm1, xmm1, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vpclmulqdq  xmm20, xmm1, xmm1, 0x10             ; lengths: U0·U1
     vbroadcasti64x2 zmm1, [rdi + 2064]              ; AES: k_13
     vaesenc     zmm3, zmm3, zmm1                    ; AES: round 13
     vpxorq      zmm4, zmm4, [r8 + 704]              ; C2: U = A + C2
     vaesenc     zmm0, zmm0, zmm1                    ; AES: round 13
     vbroadcasti64x2 zmm1, [rdi + 2080]              ; AES: k_14
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
-    vpxorq      zmm5, zmm1, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm20, [r8 + 640]             ; C1: U = A + C2
+    vpxorq      zmm9, zmm1, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, [r8 + 640]              ; C1: U = A + C2
     vmovdqu64   [rbx], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpclmulqdq  zmm3, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpxorq      zmm1, zmm1, zmm2                    ; AES: k_Nr + text
     vaesenclast zmm2, zmm0, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm4, zmm3, 0x96             ; C1: HI += it
+    vpternlogq  zmm20, zmm4, zmm3, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
     cmp         rbp, 0xc1
     jae         .rest_over_3
     vpshufb     zmm3, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm23, xmm1, xmm1, 0x10             ; lengths: A0·A1
+    vpclmulqdq  xmm11, xmm1, xmm1, 0x10             ; lengths: A0·A1
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C2: A0·A1
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C2: A0·A1
+    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
     vpshufb     zmm4, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm4, zmm4, 0x10             ; C3: A0·A1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; C3: S += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpxorq      xmm6, xmm1, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm20, xmm6, xmm6, 0x10             ; lengths: T0·T1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      zmm6, zmm17, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpxorq      zmm7, zmm4, [r8 + 128]              ; C3: T = A + C1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C3: A0·A1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; C3: S += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vpxorq      xmm8, xmm1, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vpclmulqdq  xmm12, xmm8, xmm8, 0x10             ; lengths: T0·T1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpxorq      zmm8, zmm5, [r8 + 64]               ; C2: T = A + C1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vpxorq      zmm10, zmm4, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
     vpxorq      xmm1, xmm1, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm1, zmm3, zmm12                   ; AES: round 8
-    vpxorq      zmm3, zmm17, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vpclmulqdq  xmm10, xmm1, xmm1, 0x10             ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vaesenc     zmm1, zmm3, zmm27                   ; AES: round 8
+    vpxorq      zmm3, zmm5, [r8 + 704]              ; C2: U = A + C2
+    vaesenc     zmm5, zmm7, zmm27                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
     vpxorq      zmm4, zmm4, [r8 + 768]              ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpternlogq  zmm6, zmm3, zmm4, 0x96              ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 10
+    vpternlogq  zmm10, zmm3, zmm4, 0x96             ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm30                   ; AES: round 11
     vmovdqu64   zmm3, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm4, zmm5, zmm30                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
     vpshufb     zmm3, zmm3, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm31                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm31                   ; AES: round 12
+    vpxorq      zmm3, zmm3, zmm9                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
     vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: A0·A1
     vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 13
-    vpxorq      zmm19, zmm23, zmm5                  ; C1: S += it
+    vpxorq      zmm8, zmm11, zmm5                   ; C1: S += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
     vpxorq      zmm5, zmm3, [r8]                    ; C1: T = A + C1
     vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm8, zmm7, [r9]                    ; AES: k_Nr + text
+    vpxorq      zmm9, zmm7, [r9]                    ; AES: k_Nr + text
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
+    vaesenclast zmm1, zmm1, zmm9                    ; AES: last round: the other text
     vmovdqu64   [rbx], zmm1                         ; AES: written
-    vpxorq      zmm17, zmm20, zmm5                  ; C1: LO += it
+    vpxorq      zmm5, zmm12, zmm5                   ; C1: LO += it
     vpxorq      zmm1, zmm7, [r9 + 64]               ; AES: k_Nr + text
     vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
     vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
@@ -9971,883 +10006,882 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vpclmulqdq  zmm1, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm2, zmm7, zmm2                    ; AES: k_Nr + text
     vaesenclast zmm2, zmm0, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm6, zmm1                   ; C1: HI += it
+    vpxorq      zmm20, zmm10, zmm1                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
     vpshufb     zmm3, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm20, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
+    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm5, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm22, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpshufb     zmm11, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm23, zmm19, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm1, xmm1, 0x10             ; lengths: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; lengths: A0·A1
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm20, zmm20, 0x10            ; C2: A0·A1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm22, zmm22, 0x10           ; C3: A0·A1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  zmm19, zmm4, zmm24, 0x96            ; C3: S += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm23, zmm6                   ; AES: round 2
-    vpxorq      xmm5, xmm1, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm23, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm17, xmm5, xmm5, 0x10             ; lengths: T0·T1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpxorq      zmm5, zmm20, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm6, zmm23, zmm7                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpxorq      zmm7, zmm22, [r8 + 128]             ; C3: T = A + C1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpternlogq  zmm17, zmm5, zmm7, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm4, zmm10, zmm10, 0x10            ; C2: A0·A1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C3: A0·A1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vpternlogq  zmm8, zmm4, zmm12, 0x96             ; C3: S += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vaesenc     zmm4, zmm7, zmm21                   ; AES: round 2
+    vpxorq      xmm7, xmm1, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm12, zmm5, zmm21                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpxorq      zmm7, zmm10, [r8 + 64]              ; C2: T = A + C1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: T0·T1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpxorq      zmm13, zmm11, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vpternlogq  zmm5, zmm7, zmm13, 0x96             ; C3: LO += it
+    vaesenc     zmm7, zmm12, zmm24                  ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
     vpxorq      xmm1, xmm1, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm29, xmm1, xmm1, 0x10             ; lengths: U0·U1
-    vaesenc     zmm1, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpxorq      zmm5, zmm20, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 7
-    vpxorq      zmm6, zmm22, [r8 + 768]             ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 8
-    vpternlogq  zmm29, zmm5, zmm6, 0x96             ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
-    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpxorq      zmm5, zmm5, zmm21                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 10
-    vpshufb     zmm6, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C4: A0·A1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1: A0·A1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1: S += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 12
-    vpxorq      zmm7, zmm6, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
-    vpxorq      zmm9, zmm5, [r8]                    ; C1: T = A + C1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
-    vpclmulqdq  zmm8, zmm9, zmm9, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm9, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm10, zmm9, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm17, zmm7, zmm8, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpclmulqdq  xmm20, xmm1, xmm1, 0x10             ; lengths: U0·U1
+    vaesenc     zmm1, zmm7, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vpxorq      zmm7, zmm10, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 7
+    vpxorq      zmm10, zmm11, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 8
+    vpternlogq  zmm20, zmm7, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 9
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vpxorq      zmm7, zmm7, zmm9                    ; A = X + C
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 10
+    vpshufb     zmm9, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C4: A0·A1
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm7, zmm7, 0x10             ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vpternlogq  zmm8, zmm10, zmm11, 0x96            ; C1: S += it
+    vaesenc     zmm4, zmm4, zmm31                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm31                   ; AES: round 12
+    vpxorq      zmm10, zmm9, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
+    vpxorq      zmm12, zmm7, [r8]                   ; C1: T = A + C1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm11, zmm12, zmm12, 0x10           ; C1: T0·T1
+    vbroadcasti64x2 zmm12, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm13, zmm12, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C1: LO += it
+    vaesenclast zmm3, zmm3, zmm13                   ; AES: last round: the other text
     vmovdqu64   [rbx], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm6, [r8 + 832]              ; C4: U = A + C2
-    vpxorq      zmm6, zmm9, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm9, [r8 + 832]              ; C4: U = A + C2
+    vpxorq      zmm9, zmm12, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: U0·U1
     vmovdqu64   [rbx + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm9, [r9 + 128]              ; AES: k_Nr + text
-    vpxorq      zmm5, zmm5, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm4, zmm12, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm7, zmm7, [r8 + 640]              ; C1: U = A + C2
     vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbx + 128], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm9, zmm2                    ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm2, zmm12, zmm2                   ; AES: k_Nr + text
     vaesenclast zmm2, zmm0, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm3, zmm1, 0x96             ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm20, zmm3, zmm1, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 385
     jae         .rest_over_6
     cmp         rbp, 321
     jae         .rest_over_5
     vpshufb     zmm3, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm22, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm26, xmm1, xmm1, 0x10             ; lengths: A0·A1
+    vpclmulqdq  xmm14, xmm1, xmm1, 0x10             ; lengths: A0·A1
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm17, zmm17, 0x10           ; C2: A0·A1
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm22, zmm22, 0x10           ; C3: A0·A1
+    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm12, zmm5, zmm5, 0x10             ; C2: A0·A1
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm13, zmm10, zmm10, 0x10           ; C3: A0·A1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C3: S += it
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 1
-    vpxorq      xmm20, xmm1, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm24, xmm20, xmm20, 0x10           ; lengths: T0·T1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpxorq      zmm5, zmm17, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm20, zmm23, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpxorq      zmm6, zmm22, [r8 + 128]             ; C3: T = A + C1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vpternlogq  zmm24, zmm5, zmm6, 0x96             ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vpternlogq  zmm14, zmm12, zmm13, 0x96           ; C3: S += it
+    vaesenc     zmm4, zmm7, zmm20                   ; AES: round 1
+    vaesenc     zmm7, zmm8, zmm20                   ; AES: round 1
+    vpxorq      xmm8, xmm1, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vpclmulqdq  xmm13, xmm8, xmm8, 0x10             ; lengths: T0·T1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vpxorq      zmm8, zmm5, [r8 + 64]               ; C2: T = A + C1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vpxorq      zmm12, zmm10, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vpternlogq  zmm13, zmm8, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
     vpxorq      xmm1, xmm1, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm19, zmm8                   ; AES: round 4
-    vpclmulqdq  xmm23, xmm1, xmm1, 0x10             ; lengths: U0·U1
-    vaesenc     zmm1, zmm20, zmm8                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpxorq      zmm6, zmm17, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 5
-    vpxorq      zmm7, zmm22, [r8 + 768]             ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vmovdqu64   zmm6, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpshufb     zmm6, zmm6, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C4: A0·A1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpshufb     zmm8, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C5: A0·A1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm26, zmm7, zmm9, 0x96             ; C5: S += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpxorq      zmm7, zmm6, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpxorq      zmm9, zmm8, [r8 + 256]              ; C5: T = A + C1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpternlogq  zmm24, zmm7, zmm9, 0x96             ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpxorq      zmm6, zmm6, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpxorq      zmm7, zmm8, [r8 + 896]              ; C5: U = A + C2
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 12
-    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C5: HI += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 13
-    vpxorq      zmm7, zmm7, zmm21                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
-    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
-    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C1: A0·A1
-    vpxorq      zmm9, zmm6, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm19, zmm26, zmm8                  ; C1: S += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vpclmulqdq  xmm12, xmm1, xmm1, 0x10             ; lengths: U0·U1
+    vaesenc     zmm1, zmm11, zmm23                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vpxorq      zmm5, zmm5, [r8 + 704]              ; C2: U = A + C2
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 5
+    vpxorq      zmm8, zmm10, [r8 + 768]             ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C4: A0·A1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vpshufb     zmm10, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C5: A0·A1
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vpternlogq  zmm14, zmm8, zmm11, 0x96            ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpxorq      zmm8, zmm5, [r8 + 192]              ; C4: T = A + C1
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vpxorq      zmm11, zmm10, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: T0·T1
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vpternlogq  zmm13, zmm8, zmm11, 0x96            ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 11
+    vpxorq      zmm5, zmm5, [r8 + 832]              ; C4: U = A + C2
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vpxorq      zmm8, zmm10, [r8 + 896]             ; C5: U = A + C2
+    vaesenc     zmm4, zmm4, zmm31                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vaesenc     zmm1, zmm1, zmm31                   ; AES: round 12
+    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C5: HI += it
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vbroadcasti64x2 zmm5, [rdi + 2064]              ; AES: k_13
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 13
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm7, zmm7, zmm5                    ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 13
+    vpxorq      zmm9, zmm8, zmm9                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 13
+    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  zmm5, zmm9, zmm9, 0x10              ; C1: A0·A1
+    vpxorq      zmm8, zmm10, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm14, zmm5                   ; C1: S += it
     vmovdqu64   [rbx], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm6, [r9 + 64]               ; AES: k_Nr + text
-    vpxorq      zmm8, zmm7, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm3, zmm10, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm9, [r8]                    ; C1: T = A + C1
     vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 64], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vpxorq      zmm4, zmm6, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm17, zmm24, zmm3                  ; C1: LO += it
+    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpxorq      zmm4, zmm10, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm13, zmm3                   ; C1: LO += it
     vmovdqu64   [rbx + 128], zmm4                   ; AES: written
-    vpxorq      zmm3, zmm6, [r9 + 192]              ; AES: k_Nr + text
-    vpxorq      zmm4, zmm7, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm3, zmm10, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm4, zmm9, [r8 + 640]              ; C1: U = A + C2
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 192], zmm1                   ; AES: written
     vpclmulqdq  zmm1, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm6, zmm2                    ; AES: k_Nr + text
+    vpxorq      zmm2, zmm10, zmm2                   ; AES: k_Nr + text
     vaesenclast zmm2, zmm0, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm23, zmm1                  ; C1: HI += it
+    vpxorq      zmm20, zmm12, zmm1                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_5:
     vpshufb     zmm3, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm22, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm19, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm24, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm25, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm19, xmm1, xmm1, 0x10             ; lengths: A0·A1
+    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm5, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm12, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm13, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; lengths: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm26, zmm22, zmm22, 0x10           ; C2: A0·A1
+    vpclmulqdq  zmm14, zmm10, zmm10, 0x10           ; C2: A0·A1
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm24, zmm24, 0x10           ; C3: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpternlogq  zmm19, zmm26, zmm27, 0x96           ; C3: S += it
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C3: A0·A1
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpternlogq  zmm8, zmm14, zmm15, 0x96            ; C3: S += it
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
     vpxorq      xmm4, xmm1, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm26, zmm17, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm17, xmm4, xmm4, 0x10             ; lengths: T0·T1
-    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 1
-    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 1
-    vpxorq      zmm25, zmm22, [r8 + 64]             ; C2: T = A + C1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm25, zmm25, 0x10            ; C2: T0·T1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 2
-    vpxorq      zmm26, zmm24, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C3: T0·T1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpternlogq  zmm17, zmm5, zmm26, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm20, zmm7                   ; AES: round 3
-    vaesenc     zmm6, zmm25, zmm7                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vaesenc     zmm14, zmm5, zmm20                  ; AES: round 1
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm4, zmm11, zmm20                  ; AES: round 1
+    vaesenc     zmm11, zmm13, zmm20                 ; AES: round 1
+    vpxorq      zmm13, zmm10, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: T0·T1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 2
+    vpxorq      zmm15, zmm12, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vpternlogq  zmm5, zmm13, zmm15, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vaesenc     zmm13, zmm14, zmm22                 ; AES: round 3
     vpxorq      xmm1, xmm1, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm20, zmm23, zmm7                  ; AES: round 3
-    vpclmulqdq  xmm29, xmm1, xmm1, 0x10             ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm1, zmm3, zmm8                    ; AES: round 4
-    vpxorq      zmm3, zmm22, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vpclmulqdq  xmm20, xmm1, xmm1, 0x10             ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     zmm1, zmm3, zmm23                   ; AES: round 4
+    vpxorq      zmm3, zmm10, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vaesenc     zmm10, zmm13, zmm23                 ; AES: round 4
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 4
-    vpxorq      zmm20, zmm24, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm20, zmm20, 0x10            ; C3: U0·U1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpternlogq  zmm29, zmm3, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm7, zmm9                    ; AES: round 5
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C4: A0·A1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C5: A0·A1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpternlogq  zmm19, zmm9, zmm10, 0x96            ; C5: S += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpxorq      zmm9, zmm7, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpxorq      zmm10, zmm8, [r8 + 256]             ; C5: T = A + C1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: T0·T1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpternlogq  zmm17, zmm9, zmm10, 0x96            ; C5: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpxorq      zmm8, zmm8, [r8 + 896]              ; C5: U = A + C2
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C5: HI += it
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vpxorq      zmm7, zmm7, zmm21                   ; A = X + C
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpshufb     zmm8, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C6: A0·A1
-    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 13
-    vpclmulqdq  zmm11, zmm7, zmm7, 0x10             ; C1: A0·A1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 13
-    vpternlogq  zmm19, zmm9, zmm11, 0x96            ; C1: S += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 13
-    vpxorq      zmm9, zmm8, [r8 + 320]              ; C6: T = A + C1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
-    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm11, zmm10, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: T0·T1
-    vaesenclast zmm1, zmm1, zmm11                   ; AES: last round: the other text
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vpxorq      zmm12, zmm12, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vpternlogq  zmm20, zmm3, zmm12, 0x96            ; C3: HI += it
+    vaesenc     zmm3, zmm4, zmm24                   ; AES: round 5
+    vaesenc     zmm4, zmm11, zmm24                  ; AES: round 5
+    vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 6
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vmovdqu64   zmm12, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm11, zmm11, 0x10           ; C4: A0·A1
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vpclmulqdq  zmm14, zmm12, zmm12, 0x10           ; C5: A0·A1
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vpternlogq  zmm8, zmm13, zmm14, 0x96            ; C5: S += it
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vpxorq      zmm13, zmm11, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4: T0·T1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vpxorq      zmm14, zmm12, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5: T0·T1
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vpternlogq  zmm5, zmm13, zmm14, 0x96            ; C5: LO += it
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vpxorq      zmm11, zmm11, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: U0·U1
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vpxorq      zmm12, zmm12, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5: U0·U1
+    vaesenc     zmm1, zmm1, zmm30                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 11
+    vpternlogq  zmm20, zmm11, zmm12, 0x96           ; C5: HI += it
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm1, zmm1, zmm31                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm31                   ; AES: round 12
+    vpxorq      zmm9, zmm11, zmm9                   ; A = X + C
+    vaesenc     zmm10, zmm10, zmm31                 ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vpshufb     zmm11, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm4, zmm4, zmm31                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C6: A0·A1
+    vbroadcasti64x2 zmm13, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 13
+    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; C1: A0·A1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 13
+    vpternlogq  zmm8, zmm12, zmm14, 0x96            ; C1: S += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 13
+    vpxorq      zmm12, zmm11, [r8 + 320]            ; C6: T = A + C1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 13
+    vbroadcasti64x2 zmm13, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm14, zmm13, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6: T0·T1
+    vaesenclast zmm1, zmm1, zmm14                   ; AES: last round: the other text
     vmovdqu64   [rbx], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm7, [r8]                    ; C1: T = A + C1
-    vpxorq      zmm11, zmm10, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
+    vpxorq      zmm1, zmm9, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm14, zmm13, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm14                   ; AES: last round: the other text
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: T0·T1
-    vmovdqu64   [rbx + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm10, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm17, zmm9, zmm1, 0x96             ; C1: LO += it
-    vaesenclast zmm1, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm7                    ; AES: written
+    vpxorq      zmm7, zmm13, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm12, zmm1, 0x96             ; C1: LO += it
+    vaesenclast zmm1, zmm10, zmm7                   ; AES: last round: the other text
     vmovdqu64   [rbx + 128], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm8, [r8 + 960]              ; C6: U = A + C2
-    vpxorq      zmm5, zmm10, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm1, zmm11, [r8 + 960]             ; C6: U = A + C2
+    vpxorq      zmm7, zmm13, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6: U0·U1
     vmovdqu64   [rbx + 192], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm10, [r9 + 256]             ; AES: k_Nr + text
-    vpxorq      zmm5, zmm7, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm3, zmm13, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      zmm7, zmm9, [r8 + 640]              ; C1: U = A + C2
     vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 256], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm10, zmm2                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm2, zmm13, zmm2                   ; AES: k_Nr + text
     vaesenclast zmm2, zmm0, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm1, zmm3, 0x96             ; C1: HI += it
+    vpternlogq  zmm20, zmm1, zmm3, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_6:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 449
     jae         .rest_over_7
     vpshufb     zmm3, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm22, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm28, xmm1, xmm1, 0x10             ; lengths: A0·A1
-    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm25, zmm25, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm26, zmm17, zmm17, 0x10           ; C2: A0·A1
+    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm16, xmm1, xmm1, 0x10             ; lengths: A0·A1
+    vpaddd      zmm13, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm14, zmm5, zmm5, 0x10             ; C2: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm27, zmm22, zmm22, 0x10           ; C3: A0·A1
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C3: A0·A1
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C3: S += it
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      xmm26, xmm1, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm27, xmm26, xmm26, 0x10           ; lengths: T0·T1
+    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
+    vpternlogq  zmm16, zmm14, zmm15, 0x96           ; C3: S += it
+    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      xmm14, xmm1, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; lengths: T0·T1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vpxorq      zmm4, zmm17, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vpxorq      zmm4, zmm5, [r8 + 64]               ; C2: T = A + C1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpxorq      zmm26, zmm22, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm26, zmm26, 0x10            ; C3: T0·T1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  zmm27, zmm4, zmm5, 0x96             ; C3: LO += it
-    vaesenc     zmm4, zmm20, zmm6                   ; AES: round 2
-    vaesenc     zmm5, zmm23, zmm6                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vpxorq      zmm14, zmm10, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: T0·T1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
+    vpternlogq  zmm15, zmm4, zmm14, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm8, zmm21                   ; AES: round 2
+    vaesenc     zmm8, zmm11, zmm21                  ; AES: round 2
     vpxorq      xmm1, xmm1, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm20, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm24, xmm1, xmm1, 0x10             ; lengths: U0·U1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm1, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm3, zmm19, zmm7                   ; AES: round 3
-    vpxorq      zmm6, zmm17, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
-    vaesenc     zmm17, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm23, zmm7                  ; AES: round 3
-    vpxorq      zmm20, zmm22, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm20, zmm20, 0x10            ; C3: U0·U1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  zmm24, zmm6, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm17, zmm8                   ; AES: round 4
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm17, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm11, zmm12, zmm21                 ; AES: round 2
+    vaesenc     zmm12, zmm13, zmm21                 ; AES: round 2
+    vpclmulqdq  xmm14, xmm1, xmm1, 0x10             ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vaesenc     zmm1, zmm3, zmm22                   ; AES: round 3
+    vaesenc     zmm3, zmm7, zmm22                   ; AES: round 3
+    vpxorq      zmm5, zmm5, [r8 + 704]              ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vaesenc     zmm7, zmm8, zmm22                   ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm8, zmm11, zmm22                  ; AES: round 3
+    vaesenc     zmm11, zmm12, zmm22                 ; AES: round 3
+    vpxorq      zmm10, zmm10, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpternlogq  zmm14, zmm5, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 4
+    vaesenc     zmm7, zmm8, zmm23                   ; AES: round 4
+    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm10, zmm11, zmm23                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
     vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm19, zmm7, zmm7, 0x10             ; C4: A0·A1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C5: A0·A1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  zmm28, zmm19, zmm9, 0x96            ; C5: S += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpxorq      zmm9, zmm7, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpxorq      zmm10, zmm8, [r8 + 256]             ; C5: T = A + C1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: T0·T1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C5: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 8
-    vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpxorq      zmm8, zmm8, [r8 + 896]              ; C5: U = A + C2
-    vaesenc     zmm9, zmm17, zmm12                  ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpternlogq  zmm24, zmm7, zmm8, 0x96             ; C5: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 9
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C6: A0·A1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpshufb     zmm10, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C7: A0·A1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpternlogq  zmm28, zmm9, zmm11, 0x96            ; C7: S += it
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpxorq      zmm9, zmm7, [r8 + 320]              ; C6: T = A + C1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: T0·T1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
-    vpxorq      zmm11, zmm10, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: T0·T1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpternlogq  zmm27, zmm9, zmm11, 0x96            ; C7: LO += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
-    vpxorq      zmm7, zmm7, [r8 + 960]              ; C6: U = A + C2
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 13
-    vpxorq      zmm10, zmm10, [r8 + 1024]           ; C7: U = A + C2
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 13
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 13
-    vpternlogq  zmm24, zmm7, zmm10, 0x96            ; C7: HI += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
-    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vpxorq      zmm10, zmm7, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm10                   ; AES: last round: the other text
-    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vmovdqu64   zmm11, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vpclmulqdq  zmm12, zmm8, zmm8, 0x10             ; C4: A0·A1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm11, zmm11, 0x10           ; C5: A0·A1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vpternlogq  zmm16, zmm12, zmm13, 0x96           ; C5: S += it
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vpxorq      zmm12, zmm8, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4: T0·T1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vpxorq      zmm13, zmm11, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5: T0·T1
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vpternlogq  zmm15, zmm12, zmm13, 0x96           ; C5: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 8
+    vpxorq      zmm8, zmm8, [r8 + 832]              ; C4: U = A + C2
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vpxorq      zmm11, zmm11, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vpternlogq  zmm14, zmm8, zmm11, 0x96            ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
+    vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm8, zmm8, 0x10             ; C6: A0·A1
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 10
+    vpshufb     zmm12, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C7: A0·A1
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vpternlogq  zmm16, zmm11, zmm13, 0x96           ; C7: S += it
+    vaesenc     zmm1, zmm1, zmm30                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vpxorq      zmm11, zmm8, [r8 + 320]             ; C6: T = A + C1
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 11
+    vpxorq      zmm13, zmm12, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7: T0·T1
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm31                   ; AES: round 12
+    vpternlogq  zmm15, zmm11, zmm13, 0x96           ; C7: LO += it
+    vaesenc     zmm5, zmm5, zmm31                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm31                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm31                 ; AES: round 12
+    vpxorq      zmm8, zmm8, [r8 + 960]              ; C6: U = A + C2
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 13
+    vpxorq      zmm12, zmm12, [r8 + 1024]           ; C7: U = A + C2
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: U0·U1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 13
+    vpternlogq  zmm14, zmm8, zmm12, 0x96            ; C7: HI += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vpxorq      zmm12, zmm11, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm12                   ; AES: last round: the other text
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vmovdqu64   [rbx], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm7, [r9 + 64]               ; AES: k_Nr + text
-    vpxorq      zmm9, zmm9, zmm21                   ; A = X + C
+    vpxorq      zmm1, zmm11, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm9, zmm8, zmm9                    ; A = X + C
     vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
     vmovdqu64   [rbx + 64], zmm1                    ; AES: written
     vpclmulqdq  zmm1, zmm9, zmm9, 0x10              ; C1: A0·A1
-    vpxorq      zmm3, zmm7, [r9 + 128]              ; AES: k_Nr + text
+    vpxorq      zmm3, zmm11, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm19, zmm28, zmm1                  ; C1: S += it
+    vpxorq      zmm8, zmm16, zmm1                   ; C1: S += it
     vmovdqu64   [rbx + 128], zmm3                   ; AES: written
-    vpxorq      zmm1, zmm7, [r9 + 192]              ; AES: k_Nr + text
+    vpxorq      zmm1, zmm11, [r9 + 192]             ; AES: k_Nr + text
     vpxorq      zmm3, zmm9, [r8]                    ; C1: T = A + C1
     vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
     vmovdqu64   [rbx + 192], zmm1                   ; AES: written
     vpclmulqdq  zmm1, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpxorq      zmm3, zmm7, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm17, zmm27, zmm1                  ; C1: LO += it
+    vpxorq      zmm3, zmm11, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm15, zmm1                   ; C1: LO += it
     vmovdqu64   [rbx + 256], zmm3                   ; AES: written
-    vpxorq      zmm1, zmm7, [r9 + 320]              ; AES: k_Nr + text
+    vpxorq      zmm1, zmm11, [r9 + 320]             ; AES: k_Nr + text
     vpxorq      zmm3, zmm9, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
+    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
     vmovdqu64   [rbx + 320], zmm1                   ; AES: written
     vpclmulqdq  zmm1, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm7, zmm2                    ; AES: k_Nr + text
+    vpxorq      zmm2, zmm11, zmm2                   ; AES: k_Nr + text
     vaesenclast zmm2, zmm0, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm29, zmm24, zmm1                  ; C1: HI += it
+    vpxorq      zmm20, zmm14, zmm1                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_7:
     vpshufb     zmm3, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm22, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm19, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpshufb     zmm24, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm25, zmm19, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm19, xmm1, xmm1, 0x10             ; lengths: A0·A1
-    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm26, zmm26, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
-    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm28, zmm22, zmm22, 0x10           ; C2: A0·A1
-    vpshufb     zmm27, zmm27, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm5, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpshufb     zmm12, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm13, zmm8, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; lengths: A0·A1
+    vpaddd      zmm14, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm15, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
+    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C2: A0·A1
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C3: A0·A1
+    vpclmulqdq  zmm17, zmm12, zmm12, 0x10           ; C3: A0·A1
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpternlogq  zmm19, zmm28, zmm29, 0x96           ; C3: S += it
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      xmm17, xmm1, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; lengths: T0·T1
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpxorq      zmm29, zmm22, [r8 + 64]             ; C2: T = A + C1
+    vpternlogq  zmm8, zmm16, zmm17, 0x96            ; C3: S += it
+    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
+    vpxorq      zmm16, zmm5, zmm4                   ; AES: + k_0
+    vpxorq      xmm5, xmm1, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm17, zmm10, [r8 + 64]             ; C2: T = A + C1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm29, zmm29, 0x10            ; C2: T0·T1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm28, zmm28, zmm5                  ; AES: round 1
-    vpxorq      zmm29, zmm24, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C3: T0·T1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vpternlogq  zmm17, zmm4, zmm29, 0x96            ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm17, zmm17, 0x10            ; C2: T0·T1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 1
+    vpxorq      zmm17, zmm12, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: T0·T1
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
+    vpternlogq  zmm5, zmm4, zmm17, 0x96             ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
     vpxorq      xmm1, xmm1, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm4, zmm20, zmm6                   ; AES: round 2
-    vaesenc     zmm5, zmm28, zmm6                   ; AES: round 2
-    vaesenc     zmm20, zmm23, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm29, xmm1, xmm1, 0x10             ; lengths: U0·U1
-    vaesenc     zmm1, zmm25, zmm6                   ; AES: round 2
-    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 2
-    vpxorq      zmm22, zmm22, [r8 + 704]            ; C2: U = A + C2
-    vaesenc     zmm25, zmm27, zmm6                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm22, zmm22, 0x10            ; C2: U0·U1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpxorq      zmm22, zmm24, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C3: U0·U1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpternlogq  zmm29, zmm6, zmm22, 0x96            ; C3: HI += it
-    vaesenc     zmm6, zmm25, zmm7                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vmovdqu64   zmm22, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vpshufb     zmm22, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C4: A0·A1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm24, zmm22, zmm22, 0x10           ; C5: A0·A1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 5
-    vpternlogq  zmm19, zmm8, zmm24, 0x96            ; C5: S += it
-    vaesenc     zmm8, zmm23, zmm9                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpxorq      zmm23, zmm7, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm23, zmm23, 0x10            ; C4: T0·T1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpxorq      zmm23, zmm22, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C5: T0·T1
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpternlogq  zmm17, zmm9, zmm23, 0x96            ; C5: LO += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
-    vaesenc     zmm9, zmm20, zmm11                  ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 7
-    vpxorq      zmm10, zmm22, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpternlogq  zmm29, zmm7, zmm10, 0x96            ; C5: HI += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm7, zmm9, zmm12                   ; AES: round 8
-    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vmovdqu64   zmm10, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpshufb     zmm10, zmm10, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C6: A0·A1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm10, zmm10, 0x10           ; C7: A0·A1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpternlogq  zmm19, zmm11, zmm12, 0x96           ; C7: S += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpxorq      zmm11, zmm9, [r8 + 320]             ; C6: T = A + C1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vpxorq      zmm12, zmm10, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: T0·T1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpternlogq  zmm17, zmm11, zmm12, 0x96           ; C7: LO += it
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 11
-    vpxorq      zmm9, zmm9, [r8 + 960]              ; C6: U = A + C2
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: U0·U1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpxorq      zmm10, zmm10, [r8 + 1024]           ; C7: U = A + C2
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 12
-    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C7: HI += it
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 13
-    vpshufb     zmm9, zmm9, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 13
-    vpxorq      zmm9, zmm9, zmm21                   ; A = X + C
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 13
-    vpshufb     zmm11, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 13
-    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C8: A0·A1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
-    vbroadcasti64x2 zmm10, [rdi + 2080]             ; AES: k_14
-    vpclmulqdq  zmm13, zmm9, zmm9, 0x10             ; C1: A0·A1
-    vpxorq      zmm14, zmm10, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm14                   ; AES: last round: the other text
-    vpternlogq  zmm19, zmm12, zmm13, 0x96           ; C1: S += it
+    vaesenc     zmm4, zmm7, zmm21                   ; AES: round 2
+    vaesenc     zmm7, zmm16, zmm21                  ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
+    vpclmulqdq  xmm20, xmm1, xmm1, 0x10             ; lengths: U0·U1
+    vaesenc     zmm1, zmm13, zmm21                  ; AES: round 2
+    vaesenc     zmm13, zmm14, zmm21                 ; AES: round 2
+    vpxorq      zmm10, zmm10, [r8 + 704]            ; C2: U = A + C2
+    vaesenc     zmm14, zmm15, zmm21                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
+    vpxorq      zmm12, zmm12, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
+    vpternlogq  zmm20, zmm10, zmm12, 0x96           ; C3: HI += it
+    vaesenc     zmm10, zmm14, zmm22                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
+    vmovdqu64   zmm12, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
+    vmovdqu64   zmm14, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C4: A0·A1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C5: A0·A1
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 5
+    vpternlogq  zmm8, zmm15, zmm16, 0x96            ; C5: S += it
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
+    vpxorq      zmm15, zmm12, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4: T0·T1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
+    vpxorq      zmm16, zmm14, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: T0·T1
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpternlogq  zmm5, zmm15, zmm16, 0x96            ; C5: LO += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
+    vpxorq      zmm12, zmm12, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4: U0·U1
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 7
+    vpxorq      zmm14, zmm14, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5: U0·U1
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
+    vpternlogq  zmm20, zmm12, zmm14, 0x96           ; C5: HI += it
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
+    vmovdqu64   zmm12, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
+    vmovdqu64   zmm14, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C6: A0·A1
+    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C7: A0·A1
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
+    vpternlogq  zmm8, zmm15, zmm16, 0x96            ; C7: S += it
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 10
+    vpxorq      zmm15, zmm12, [r8 + 320]            ; C6: T = A + C1
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 10
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 10
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6: T0·T1
+    vaesenc     zmm13, zmm13, zmm29                 ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 10
+    vpxorq      zmm16, zmm14, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 11
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7: T0·T1
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 11
+    vpternlogq  zmm5, zmm15, zmm16, 0x96            ; C7: LO += it
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm30                   ; AES: round 11
+    vpxorq      zmm12, zmm12, [r8 + 960]            ; C6: U = A + C2
+    vaesenc     zmm13, zmm13, zmm30                 ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 11
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6: U0·U1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm31                   ; AES: round 12
+    vpxorq      zmm14, zmm14, [r8 + 1024]           ; C7: U = A + C2
+    vaesenc     zmm4, zmm4, zmm31                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm31                   ; AES: round 12
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7: U0·U1
+    vaesenc     zmm11, zmm11, zmm31                 ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm31                   ; AES: round 12
+    vpternlogq  zmm20, zmm12, zmm14, 0x96           ; C7: HI += it
+    vaesenc     zmm12, zmm13, zmm31                 ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm31                 ; AES: round 12
+    vmovdqu64   zmm13, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm31                   ; AES: round 12
+    vbroadcasti64x2 zmm14, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 13
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 13
+    vpxorq      zmm9, zmm13, zmm9                   ; A = X + C
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 13
+    vpshufb     zmm13, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 13
+    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C8: A0·A1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 13
+    vbroadcasti64x2 zmm14, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  zmm16, zmm9, zmm9, 0x10             ; C1: A0·A1
+    vpxorq      zmm17, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: last round: the other text
+    vpternlogq  zmm8, zmm15, zmm16, 0x96            ; C1: S += it
     vmovdqu64   [rbx], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm10, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm12, zmm11, [r8 + 448]            ; C8: T = A + C1
+    vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm15, zmm13, [r8 + 448]            ; C8: T = A + C1
     vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 64], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm12, zmm12, 0x10            ; C8: T0·T1
-    vpxorq      zmm4, zmm10, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm9, [r8]                    ; C1: T = A + C1
-    vmovdqu64   [rbx + 128], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm10, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm3, zmm15, zmm15, 0x10            ; C8: T0·T1
+    vpxorq      zmm4, zmm14, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm9, [r8]                    ; C1: T = A + C1
+    vmovdqu64   [rbx + 128], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
     vmovdqu64   [rbx + 192], zmm4                   ; AES: written
-    vpternlogq  zmm17, zmm3, zmm5, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm10, [r9 + 256]             ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpxorq      zmm3, zmm14, [r9 + 256]             ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbx + 256], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm11, [r8 + 1088]            ; C8: U = A + C2
-    vpxorq      zmm3, zmm10, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm1, zmm13, [r8 + 1088]            ; C8: U = A + C2
+    vpxorq      zmm3, zmm14, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C8: U0·U1
     vmovdqu64   [rbx + 320], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm10, [r9 + 384]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm14, [r9 + 384]             ; AES: k_Nr + text
     vpxorq      zmm4, zmm9, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
     vmovdqu64   [rbx + 384], zmm3                   ; AES: written
     vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm10, zmm2                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm14, zmm2                   ; AES: k_Nr + text
     vaesenclast zmm2, zmm0, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm1, zmm3, 0x96             ; C1: HI += it
+    vpternlogq  zmm20, zmm1, zmm3, 0x96             ; C1: HI += it
 .rest_written:
     lea         rdx, [rbx + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
     vextracti64x2 xmm0, zmm2, 0x02
@@ -10875,6 +10909,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
     vmovdqu64   [rdx], xmm2                         ; written
@@ -10885,6 +10920,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vpshufb     xmm1, xmm2, [rsi + rcx + 160]       ; in front
     vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
@@ -10921,15 +10957,15 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     vmovdqu64   [rdx], zmm2                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpxorq      zmm0, zmm17, zmm19                  ; reduce: LO += S
+    vpxorq      zmm0, zmm5, zmm8                    ; reduce: LO += S
     vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm29, zmm19, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm1, zmm29                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm20, zmm8, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm1, zmm20                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm0, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm0, xmm18, 0x96             ; reduce: minus the key terms
+    vpternlogq  xmm1, xmm0, xmm6, 0x96              ; reduce: minus the key terms
     vpshufb     xmm0, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
@@ -10977,7 +11013,6 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     sub         rax, r13
     cmp         r13, 0x08
     jae         .clear_few_longest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x04
     jb          .clear_few_under_4
     lea         rax, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
@@ -11007,7 +11042,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
 .clear_few_done:
     mov         eax, 0x01
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0xc8                           ; frame
+    add         rsp, 1096                           ; frame
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -11016,7 +11051,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
 .right:
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0xc8                           ; frame
+    add         rsp, 1096                           ; frame
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -11024,7 +11059,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_open:
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0xc8                           ; frame
+    add         rsp, 1096                           ; frame
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved

@@ -14,6 +14,7 @@ import os
 import re
 import select
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -159,6 +160,8 @@ def cli() -> None:
 def main() -> None:
     """Run the command line and exit."""
     heed()
+    # Python has none where the caller has closed it.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
     # A verb makes millions of small values that are there to stay, or go by themselves.
     gc.set_threshold(100_000, 20, 100)
     try:

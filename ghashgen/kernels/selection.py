@@ -314,6 +314,8 @@ def _by_name(
         is_glob = any(mark in pattern for mark in "*?[")
         names = [name for name in known if fnmatchcase(name, pattern)] if is_glob else [pattern]
         if not names or names[0] not in known:
+            if any(fnmatchcase(kernel.name, pattern) for kernel in catalogue()):
+                raise _excluded(choice, pattern)
             raise GhashgenError(
                 f"no kernel of the catalogue {'matches' if is_glob else 'is called'} {pattern!r}",
                 did_you_mean(
@@ -327,9 +329,14 @@ def _by_name(
             and choice.allows(known[name])
         ]
         if not fitting:
-            raise GhashgenError(
-                f"the axes{' and --plain' if choice.plain else ''} exclude all of {pattern!r}",
-                "leave out --name, or the axes" + (" and --plain" if choice.plain else ""),
-            )
+            raise _excluded(choice, pattern)
         found.update(dict.fromkeys(fitting))
     return tuple(found)
+
+
+def _excluded(choice: Choice, pattern: str) -> GhashgenError:
+    given = (("the axes", choice.axes), ("--family", choice.family), ("--plain", choice.plain))
+    others = [word for word, value in given if value] or ["the family"]
+    verb = "exclude" if others[1:] or others == ["the axes"] else "excludes"
+    cause = f"{' and '.join(others)} {verb} all of {pattern!r}"
+    return GhashgenError(cause, f"leave out --name, or {' and '.join(others)}")

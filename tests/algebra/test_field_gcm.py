@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghashgen.algebra.field import gcm, gf128
+from ghashgen.algebra.field import gcm, gf128, powers
 from ghashgen.algebra.field import ghash as ghash_spec
 from ghashgen.algebra.field.bitorder import block_from_element, element_from_block
 from ghashgen.algebra.field.counter import gctr, inc32
@@ -156,7 +156,7 @@ def test_counter_wraps_in_32_bits_as_in_pyca(increments: int) -> None:
     key, data = bytes(range(16)), bytes(80)
     start = b"\xff" * 12 + (2**32 - 1 - increments).to_bytes(4, "big")
     h = element_from_block(aes(key)(bytes(16)))
-    h_inverse = gf128.inverse(h)
+    h_inverse = powers.inverse(h)
     lengths = element_from_block(length_block(0, 16))
     y1 = gf128.mul(element_from_block(start), h_inverse) ^ lengths
     iv = block_from_element(gf128.mul(y1, h_inverse))

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from ghashgen.algebra.field import gf128
+from ghashgen.algebra.field import gf128, powers
 from ghashgen.algebra.field import ghash as spec
 from ghashgen.algebra.field.bitorder import block_from_element, element_from_block
 from ghashgen.algebra.field.gcm import length_block
@@ -62,7 +62,7 @@ def test_ghash_is_the_sum_of_blocks_times_falling_powers_of_h() -> None:
         blocks = BLOCKS[:n]
         total = 0
         for i, block in enumerate(blocks):
-            total ^= gf128.mul(element_from_block(block), gf128.power(h, n - i))
+            total ^= gf128.mul(element_from_block(block), powers.power(h, n - i))
         assert ghash(H0, b"".join(blocks)) == block_from_element(total)
 
 

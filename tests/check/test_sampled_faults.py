@@ -14,8 +14,8 @@ from helpers.emulating import needs_emulator
 from helpers.sampling import NARROW, SSE, subject_of_kernel, text_of
 
 from ghashgen.algebra.field.bitorder import Order, element_from_block
-from ghashgen.algebra.field.gf128 import power
 from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.algebra.field.powers import power
 from ghashgen.check.sampled import runs, stranger
 from ghashgen.check.sampled.cells import Cell, linear_cell
 from ghashgen.check.sampled.points import Structure

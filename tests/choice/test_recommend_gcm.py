@@ -326,6 +326,7 @@ def test_the_verb_shows_sizes_of_keys_apart_and_says_what_for(
         (("--op", "ghash", "--key", "128"), "no family of kernels has both --op and --key"),
         (("--op", "ghash", "--use", "bulk"), "family hash has no use 'bulk'"),
         (("--family", "gcm", "--use", "bilk"), "family gcm has no use 'bilk'; did you mean bulk"),
+        (("--use", "bilk"), "no family has a use 'bilk'; did you mean bulk? choose one of "),
         (("--key", "192",), "lists no kernel for key 192"),
         (("--use", "bulk"), "lists no kernel for key 192"),
     ],

@@ -340,7 +340,7 @@ def test_plain_leaves_out_what_nobody_asked_for() -> None:
     assert all(kernel["wipe"] and not kernel["segments"] for kernel in wiped)
     none = here("list", "--plain", "--name", "*_wipe")
     assert none.returncode == REFUSED
-    assert "--plain exclude all of '*_wipe'" in none.stderr
+    assert "--plain excludes all of '*_wipe'" in none.stderr
 
 
 def test_generate_says_how_many_kernels_do_more_than_was_asked_for(tmp_path: Path) -> None:
@@ -418,6 +418,12 @@ def test_a_reader_that_goes_away_hears_nothing_more(words: list[str]) -> None:
     assert done.stderr == ""
     # --help is click's own.
     assert done.returncode == (1 if words == ["--help"] else 141)
+
+
+def test_a_closed_standard_output_is_no_traceback() -> None:
+    command = f"{sys.executable} -m ghashgen list --isa sse --op polyval >&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

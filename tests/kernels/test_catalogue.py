@@ -140,6 +140,15 @@ def test_names_choose_in_the_order_given() -> None:
         (Choice(name=("ghash_avx_karatuba*",)), "did you mean ghash_avx_karatsuba_"),
         (Choice(name=("none_*",)), "no kernel of the catalogue matches 'none_*'; see ghashgen"),
         (Choice(name=("ghash_avx_k*",), isa=("sse",)), "the axes exclude all of 'ghash_avx_k*'"),
+        # A filter leaves the family of these out; they are in the catalogue all the same.
+        (
+            Choice(name=("gcm128_avx_k*",), op=("polyval",)),
+            "the axes exclude all of 'gcm128_avx_k*'",
+        ),
+        (
+            Choice(name=("gcm128_avx_k*",), family=("ctr",)),
+            "--family excludes all of 'gcm128_avx_k*'",
+        ),
         (Choice(isa=("avx1024",)), "unknown isa 'avx1024'"),
         (Choice(multiply=("wynograd",)), "did you mean winograd? choose one of"),
         (Choice(isa=("sse",), order=("natural",), blocks=(3, 5)), "none of the 2 combinations"),

@@ -130,6 +130,13 @@ def test_short_paths_of_four_lanes_read_each_round_key_in_every_lane() -> None:
     assert narrower.layout.cells.count("key3") == 1
 
 
+def test_j0_takes_one_lane_beside_text() -> None:
+    kernel = GcmKernel(128, "avx512", "k", "clmul1", 8)
+    body = text_of(kernel).partition(f"{kernel.name}_seal:")[2].partition(".groups:")[0]
+    # On every path of a text without groups E_K(J_0) is put aside.
+    assert len(re.findall(r"vaesenclast +xmm\d+, xmm\d+", body)) == body.count("[rsp], xmm") > 0
+
+
 @pytest.mark.parametrize(
     ("axes", "words"),
     [

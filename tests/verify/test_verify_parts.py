@@ -14,8 +14,8 @@ from ghashgen.algebra.field.bitorder import (
     register_from_element,
     twist,
 )
-from ghashgen.algebra.field.gf128 import power
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
+from ghashgen.algebra.field.powers import power
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack.row_cases import Asked
 from ghashgen.check.claims.hash import power_major

@@ -18,7 +18,8 @@ from ghashgen.algebra.field.bitorder import (
     twist,
 )
 from ghashgen.algebra.field.gf2 import bit_reflect, clmul, mod
-from ghashgen.algebra.field.gf128 import P, X, mul, power
+from ghashgen.algebra.field.gf128 import P, X, mul
+from ghashgen.algebra.field.powers import power
 from ghashgen.support.errors import GhashgenError
 
 ZERO = "0"

@@ -171,6 +171,9 @@ def _question(family: str | None, given: Mapping[str, tuple[str, ...]], use_name
             "leave out one of the options",
         )
     with_use = [q for q in fitting if any(use.name == use_name for use in q.uses)]
+    if use_name and not with_use and len(fitting) > 1:
+        every = dict.fromkeys(use.name for q in fitting for use in q.uses)
+        raise GhashgenError(f"no family has a use {use_name!r}", choose_one(use_name, every))
     return (with_use or fitting)[0]
 
 

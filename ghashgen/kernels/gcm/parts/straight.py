@@ -15,7 +15,7 @@ from functools import partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.program import Label, Mem, VReg
-from ghashgen.kernels.aes.cipher import rounds
+from ghashgen.kernels.aes.cipher import inner_rounds, rounds
 from ghashgen.kernels.bytes.exact import Exact, cut
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
 from ghashgen.kernels.gcm.parts import ends
@@ -241,11 +241,15 @@ def _begun(text: Text, J0: VReg | None, count: int) -> list[VReg]:
 
 
 def encipher(text: Text, J0: VReg | None, blocks: list[VReg]) -> list[VReg]:
-    """Record all rounds but the last of `blocks`, and beside them E_K(J_0), put aside."""
-    b = text.b
+    """Record all rounds but the last of `blocks`, and beside them E_K(J_0), put aside.
+
+    J_0 takes one lane: on Zen 4, operations on 512 bits take two steps.
+    """
+    b, keys = text.b, text.keys
     if J0 is None:
-        return rounds(b, text.keys, blocks)
-    first, *states = rounds(b, text.keys, [J0, *blocks])
-    mask = b.aes_last(first, text.keys.last(text.kernel.lane_count), "E_K(J_0)")
-    b.store(MASK, b.first_lane(mask), "E_K(J_0), put aside")
+        return rounds(b, keys, blocks)
+    first, last = (keys.key(i, text.kernel.lane_count) for i in (0, keys.rounds))
+    *whitened, alone = [b.xor(block, first, "+ k_0") for block in (*blocks, J0)]
+    *states, state = inner_rounds(b, keys, [*whitened, b.first_lane(alone)])
+    b.store(MASK, b.aes_last(state, b.first_lane(last), "E_K(J_0)"), "E_K(J_0), put aside")
     return states
