@@ -54,11 +54,15 @@ def test_messages_in_pieces_are_taken_with_vaes_and_without() -> None:
     assert any(kernel.wipe for kernel in pieces)
 
 
-def test_the_kernel_with_the_cheapest_keys_has_the_least_code_of_its_set() -> None:
-    """So the rule takes it wherever it is within 5% of the fastest."""
+def test_of_the_short_kernels_that_with_the_cheapest_keys_has_the_least_code() -> None:
+    """So where only these are within 5% of the fastest, the rule takes it."""
     shipped = candidates(manifest.load(project_root() / "generated").values(), "gcm")
     for key in ROUNDS:
-        code = {c.code_bytes: c.name for c in shipped if (c.isa, c.given) == ("avx512", key)}
+        code = {
+            c.code_bytes: c.name
+            for c in shipped
+            if (c.isa, c.given) == ("avx512", key) and "short" in c.name
+        }
         assert code[min(code)] == f"gcm{key}_avx512_k_clmul1_x20_short"
 
 

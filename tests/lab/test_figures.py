@@ -97,7 +97,7 @@ def test_four_messages_whose_file_says_otherwise_are_not_drawn() -> None:
     source = (ROOT / "generated" / entry.file).read_text(encoding="utf-8")
     assert four.counts(source) == {("vpclmul", "z"): 21, ("vpclmul", "x"): 4, ("vaesenc", "z"): 50}
     assert four.draw(entry, source)
-    before, first, after = source.partition("\n.alike_first:\n")
+    before, first, after = source.partition("\n.alike_group:\n")
     with pytest.raises(GhashgenError, match="other instructions than drawn"):
         four.draw(entry, before + first + "    vaesenc     zmm0, zmm0, zmm1\n" + after)
 

@@ -22,9 +22,9 @@ WIDE = (WIDTH - 2 * MARGIN - (LANES - 1) * GAP) / LANES
 
 
 def counts(source: str) -> Mapping[tuple[str, str], int]:
-    """Return what the drawn group's code has, by mnemonic and kind of register."""
+    """Return what a turn of the drawn loop has, by mnemonic and kind of register."""
     function = source.partition(f"\n{KERNEL}_seal_many:\n")[2]
-    code = function.partition("\n.alike_first:\n")[2].partition("\n.alike_after_group:\n")[0]
+    code = function.partition("\n.alike_group:\n")[2].partition("\n.alike_after_group:\n")[0]
     return Counter(re.findall(r"^ +(vpclmul|vaesenc)\w* +([xz])mm", code, re.MULTILINE))
 
 
@@ -46,11 +46,12 @@ def draw(entry: Entry, source: str) -> str:
         f"GHASH: texts {LANES} × {each} + AAD {each} + reduction {once} = {wide} products in four "
         "lanes,",
         f"and {each} in one lane for the lengths, which are the same for all four",
+        "AES of the next four messages runs beside this GHASH.",
     )
     return document(
         "Four messages side by side: J_0, AAD, sums and tags are lanes of shared registers, each "
         "text has a register, and one reduction serves all four.",
-        TOP + 448,
+        TOP + 467,
         _parts(said),
     )
 
