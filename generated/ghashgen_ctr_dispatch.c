@@ -243,12 +243,6 @@ static const struct choice choices[] = {
     /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
         128, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR128_AVX512_X32],
-    },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
-    {
-        128, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR128_AVX_X8],
     },
@@ -264,21 +258,9 @@ static const struct choice choices[] = {
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR128_AVX2_X16],
     },
-    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x5),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR128_AVX512_X32],
-    },
-    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
-    {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1a),
-        F(AESNI) | F(AVX),
-        &kernels[CTR128_AVX_X8],
-    },
-    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
-    {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x5),
+        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR128_AVX_X8],
     },
@@ -297,12 +279,6 @@ static const struct choice choices[] = {
     /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
     {
         128, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR128_AVX512_X32],
-    },
-    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
-    {
-        128, GHASHGEN_CTR_LONG, UINT32_C(0x5),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR128_AVX512_X32],
     },
@@ -329,12 +305,6 @@ static const struct choice choices[] = {
         192, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR192_AVX2_X16],
-    },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
-    {
-        192, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR192_AVX512_X32],
     },
     /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
@@ -353,12 +323,6 @@ static const struct choice choices[] = {
         192, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR192_AVX2_X16],
-    },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
-    {
-        192, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR192_AVX512_X32],
     },
     /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
@@ -381,12 +345,6 @@ static const struct choice choices[] = {
     /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
     {
         192, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR192_AVX512_X32],
-    },
-    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
-    {
-        192, GHASHGEN_CTR_LONG, UINT32_C(0x5),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR192_AVX512_X32],
     },
@@ -413,12 +371,6 @@ static const struct choice choices[] = {
         256, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR256_AVX2_X16],
-    },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
-    {
-        256, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR256_AVX512_X32],
     },
     /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
@@ -437,12 +389,6 @@ static const struct choice choices[] = {
         256, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR256_AVX2_X16],
-    },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
-    {
-        256, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR256_AVX512_X32],
     },
     /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
@@ -465,12 +411,6 @@ static const struct choice choices[] = {
     /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
     {
         256, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR256_AVX512_X32],
-    },
-    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
-    {
-        256, GHASHGEN_CTR_LONG, UINT32_C(0x5),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR256_AVX512_X32],
     },
@@ -640,7 +580,8 @@ const struct ghashgen_ctr_kernel *ghashgen_ctr_best(enum ghashgen_ctr_use use, s
 static void wipe(void *secret, size_t size)
 {
 #if defined(__GNUC__)
-    __asm__("" : "+r"(size)); /* as if unknown: for some sizes GCC writes STOS, which is slow to start */
+    /* As if unknown: for some sizes GCC writes STOS, which is slow to start. */
+    __asm__("" : "+r"(size));
 #endif
     memset(secret, 0, size);
 #if defined(__GNUC__)

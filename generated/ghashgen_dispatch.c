@@ -762,59 +762,6 @@ static const struct ghashgen_choice choices[] = {
             {1600, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
         },
     },
-    /* Emerald Rapids, other Intel */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x12),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ) | F(GFNI),
-        {
-            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(4096, 42608, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 40512, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL), /* gcm and throughput and latency on intel-6-207-2 */
-        },
-        {
-            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD]},
-            {1472, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL]},
-        },
-    },
-    /* Zen 4, other AMD, other */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x64),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(4096, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
-        },
-        {
-            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
-        },
-    },
-    /* Emerald Rapids, other Intel */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x12),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(4096, 75424, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 61776, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on intel-6-207-2 */
-        },
-        {
-            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
-            {1472, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
-        },
-    },
     /* Emerald Rapids */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x2),
@@ -1348,37 +1295,28 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Emerald Rapids, other Intel */
-    {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x12),
-        F(PCLMULQDQ) | F(AVX),
-        {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on intel-6-207-2 */
-        },
-        {{0, NULL}},
-    },
     /* Zen 4, other AMD, other */
     {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x64),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x6c),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x7e),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 4, Zen 5, other AMD, other */
+    /* Cascade Lake, Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x6d),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x7f),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
@@ -1446,40 +1384,6 @@ static const struct ghashgen_choice choices[] = {
         {
             {0, &kernels[POLYVAL_AVX512_K_CLMUL1_X8]},
             {384, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
-        },
-    },
-    /* Emerald Rapids, other Intel */
-    {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x12),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(64, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(256, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(1024, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(4096, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-        },
-        {
-            {0, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
-        },
-    },
-    /* Zen 4, other AMD, other */
-    {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x64),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-        },
-        {
-            {0, &kernels[POLYVAL_AVX512_K_CLMUL1_X16]},
         },
     },
     /* Emerald Rapids */
@@ -1639,36 +1543,6 @@ static const struct ghashgen_choice choices[] = {
             CLASS(1024, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
             CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
             CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Emerald Rapids, other Intel */
-    {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x12),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(1024, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on intel-6-207-2 */
-            CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 0, 2, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* latency on intel-6-207-2 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, Zen 5, other AMD, other */
-    {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x6c),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -1941,7 +1815,8 @@ const struct ghashgen_kernel *ghashgen_best_segments(enum ghashgen_op op)
 static void wipe(void *secret, size_t size)
 {
 #if defined(__GNUC__)
-    __asm__("" : "+r"(size)); /* as if unknown: for some sizes GCC writes STOS, which is slow to start */
+    /* As if unknown: for some sizes GCC writes STOS, which is slow to start. */
+    __asm__("" : "+r"(size));
 #endif
     memset(secret, 0, size);
 #if defined(__GNUC__)

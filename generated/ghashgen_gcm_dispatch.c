@@ -528,13 +528,6 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
-    },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
@@ -569,13 +562,6 @@ static const struct choice choices[] = {
     /* Zen 5: imix on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -748,13 +734,6 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
-    },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
@@ -812,13 +791,6 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
-    },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
@@ -847,13 +819,6 @@ static const struct choice choices[] = {
     /* Zen 4, Zen 5, other AMD, other: imix on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_PACKETS, UINT32_C(0x36),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
-    {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -965,13 +930,6 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3b),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
-    },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
@@ -996,13 +954,6 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
-    },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
@@ -1032,13 +983,6 @@ static const struct choice choices[] = {
     /* Zen 5: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1080,13 +1024,6 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
-    },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
     {
@@ -1132,13 +1069,6 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3b),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
     /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1),
@@ -1173,13 +1103,6 @@ static const struct choice choices[] = {
     /* Zen 5: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x4),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1235,27 +1158,6 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, other Intel: text on intel-6-207-2 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x9),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X16_ALIKE],
-    },
-    /* Zen 4, other AMD, other: text on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Emerald Rapids, other Intel: text on intel-6-207-2 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x9),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
     /* Emerald Rapids: text on intel-6-207-2 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1),
@@ -1293,13 +1195,6 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
-    },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -1496,7 +1391,8 @@ const struct ghashgen_gcm_kernel *ghashgen_gcm_best(enum ghashgen_gcm_use use, s
 static void wipe(void *secret, size_t size)
 {
 #if defined(__GNUC__)
-    __asm__("" : "+r"(size)); /* as if unknown: for some sizes GCC writes STOS, which is slow to start */
+    /* As if unknown: for some sizes GCC writes STOS, which is slow to start. */
+    __asm__("" : "+r"(size));
 #endif
     memset(secret, 0, size);
 #if defined(__GNUC__)

@@ -16,6 +16,9 @@ TOGETHER = frozenset({"avx512bw", "avx512dq", "avx512vl"})
 """Features of which no CPU has one alone. A kernel that needs one is offered where all are: else
 kernels would be chosen, and linked, for a CPU that does not exist."""
 
+BELOW_AVX_512 = frozenset({"avx2"})
+"""What every CPU with these has."""
+
 BELOW_AVX = frozenset({"sse2", "ssse3", "sse4_1"})
 """Features that every CPU with AVX has. Kernels that need AVX do not name them."""
 
@@ -167,7 +170,8 @@ def levels(pool: Iterable[Candidate]) -> list[frozenset[str]]:
     A CPU's level is the union of the features that the kernels it can run need. Features that no
     kernel needs do not matter.
     """
-    found = {frozenset[str]()}
-    for needs in sorted({c.needs for c in pool}, key=sorted):
-        found |= {one | needs for one in found}
+    found, each = {frozenset[str]()}, {c.needs for c in pool}
+    below = BELOW_AVX_512 & frozenset[str]().union(*each)
+    for needs in sorted(each, key=sorted):
+        found |= {one | needs | (below if needs & TOGETHER else set()) for one in found}
     return sorted(found - {frozenset()}, key=lambda one: (-len(one), sorted(one)))

@@ -77,7 +77,7 @@ def expected(kernel: Point) -> tuple[str, ...]:
     if isinstance(kernel, GcmKernel):
         # Masks of lengths; and pieces of two blocks, in registers of just that width.
         more = {"bmi2"} if kernel.many == "alike" and kernel.isa == "avx512" else set()
-        more |= {"avx2"} if kernel.isa == "avx512" and kernel.streams else set()
+        more |= {"avx2"} if kernel.isa == "avx512" and (kernel.streams or kernel.short) else set()
         return tuple(sorted({*expected(kernel.hash), *WITH_AES[kernel.isa], *more}))
     assert isinstance(kernel, Kernel)
     isa, wide = kernel.instruction_set, 128 * kernel.lane_count
