@@ -37,12 +37,13 @@ def console(state: str = "passed", before: str = EXTRA, after: str = "") -> str:
 
 
 def run(
-    folder: Path, said: str, *words: str, machine: str = "bochs"
+    folder: Path, said: str | None, *words: str, machine: str = "bochs"
 ) -> subprocess.CompletedProcess[str]:
     """Run boot.py where the programs that it starts do nothing, and the machine says this."""
     (folder / CODE).parent.mkdir(parents=True)
     (folder / CODE).write_text(RIGHT + RIGHT)
-    (folder / "said").write_text(said, newline="")
+    if said is not None:
+        (folder / "said").write_text(said, newline="")
     (folder / "boot.py").write_text(
         environment().get_template(TRIAL.files["boot.py"]).render(), encoding="utf-8"
     )
@@ -123,6 +124,13 @@ def test_without_a_machine_the_trial_says_so(
     assert (found.returncode, found.stdout) == (0, f"{line}\n{more}")
     assert re.fullmatch(TRIAL.passed, line)
     assert (tmp_path / CODE).read_text() == RIGHT + RIGHT
+
+
+def test_a_bochs_that_does_not_start_is_no_kernel_booted(tmp_path: Path) -> None:
+    """As without its package bochs-term."""
+    found = run(tmp_path, None)
+    line = f"no kernel was booted: {NOT_FOUND}; Bochs did not start"
+    assert (found.returncode, found.stdout) == (0, f"{line}\n13 vectors\n")
 
 
 def test_the_kernel_is_configured_to_test_itself() -> None:
