@@ -9,11 +9,20 @@ from helpers.verify_objects import assembled
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.verify.core.linear import Case
-from ghashgen.verify.core.numbers import parse
+from ghashgen.verify.core.numbers import combined, parse, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, DATA, OPAQUE, OTHERS, SECRET, Term
 from ghashgen.verify.core.values import Pointer
-from ghashgen.verify.meaning.records import LARGEST, MESSAGES, PLACE, WINDOW
+from ghashgen.verify.meaning.buffers import NUMBER_BYTES
+from ghashgen.verify.meaning.records import (
+    LARGEST,
+    MESSAGES,
+    PLACE,
+    RECORD,
+    RECORD_BYTES,
+    WINDOW,
+    WORDS,
+)
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.x86_64.elf import load_image
 
@@ -112,6 +121,20 @@ def test_addresses_of_other_messages_are_forgotten() -> None:
     assert (found_[8], found_[10]) == (own, array)
     assert isinstance(found_[9], Term)
     assert found_[9].deps == CALLER | OPAQUE
+
+
+def test_a_number_of_another_message_is_not_taken_for_that_of_the_next_one() -> None:
+    spec, function = stated(KERNEL, "seal_many")
+    checker = Checker(load_image(assembled(source(KERNEL))), spec.meaning(function), {})
+    checker.begin()
+    (state,) = checker.state(found(KERNEL, "seal_many")["aheadaf"]).each((Case(),))
+    checker.meaning.entering(state)
+    first, length = times(unknown(RECORD), RECORD_BYTES), NUMBER_BYTES * WORDS.index("length")
+    behind, ahead = (combined(first, RECORD_BYTES * k + length) for k in (-3, 1))
+    assert state.memory.load(Pointer(MESSAGES, behind), NUMBER_BYTES) == unknown("length_2_of")
+    _, later = islice(checker.meaning.arrivals(state, [{WINDOW: (LARGEST, LARGEST)}]), 2)
+    with pytest.raises(Refutation, match="two other records of one place"):
+        later.memory.load(Pointer(MESSAGES, ahead), NUMBER_BYTES)
 
 
 def test_values_of_other_messages_are_marked_anew() -> None:

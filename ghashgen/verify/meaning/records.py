@@ -138,6 +138,8 @@ class Records(Function):
         # No case brings a name that ends so: a block of this message has the name of its place.
         known, key, new = memory.written[OTHER_WORDS], memory.key(at), f"{name}_{index}_of"
         if key not in known and name in self.lengths:
+            if new in memory.facts.ranges:  # Before a slide, of the record that was there.
+                raise unsupported("two other records of one place without a cut between them")
             memory.facts = memory.facts.with_range(new, *self.lengths[name])
             known[key] = unknown(new), 0
         elif key not in known:
