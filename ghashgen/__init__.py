@@ -22,9 +22,17 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "GhashgenError", "Kernel", "Point", "Proof", "Theorem", "__version__", "assembly", "choose",
-    "emit", "prove",
-]  # fmt: skip
+    "GhashgenError",
+    "Kernel",
+    "Point",
+    "Proof",
+    "Theorem",
+    "__version__",
+    "assembly",
+    "choose",
+    "emit",
+    "prove",
+]
 
 
 if not TYPE_CHECKING:  # a type checker would accept every name

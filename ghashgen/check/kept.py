@@ -16,8 +16,9 @@ from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
+from ghashgen.verify.checking import by_name
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.search.certified import by_name, text_of
+from ghashgen.verify.search.certified import text_of
 
 
 @dataclass(frozen=True)

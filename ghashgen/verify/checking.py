@@ -1,17 +1,22 @@
-"""Check a function of a statement by its certificate, by the rules alone.
+"""Check an object by certificates: every function of a statement, by the rules alone.
 
-    check_function(load_image(Path("kernel.o")), spec, function, json.loads(text))
+    check_object(Path("kernel.o"), spec, json.loads(text))
 
-Whoever wrote the certificate, and however, is of no consequence: nothing here searches. Its form
-stands in `ghashgen.verify.rules.assertion`. That of a function that aligns its frame to 32 or 64
-bytes is {"stack": {"8": certificate, "24": …, "40": …, "56": …}}: one for each value that the stack
-pointer may have at the entry, modulo 64.
+Whoever wrote the certificates, and however, is of no consequence: nothing here searches. They are
+plain data, one for each function:
+
+    {"schema": 1, "functions": {"gcm_seal": certificate, "gcm_open": certificate}}
+
+The form of a certificate stands in `ghashgen.verify.rules.assertion`. That of a function that
+aligns its frame to 32 or 64 bytes is {"stack": {"8": certificate, "24": …, "40": …, "56": …}}: one
+for each value that the stack pointer may have at the entry, modulo 64.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
@@ -21,6 +26,9 @@ from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import MOST_STEPS, Checker
 from ghashgen.verify.statements.core import Function, Statement, sizes_of
+from ghashgen.verify.x86_64.elf import load_image
+
+SCHEMA = 1
 
 ALIGNED = 64
 """Bytes to which a function may align its frame itself, at most."""
@@ -37,6 +45,24 @@ class Way:
     steps: int
     cases: int
     returns: int
+
+
+def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[Way, ...]:
+    """Check every function of a statement by its certificates.
+
+    Raises:
+        Refutation: a certificate is refused, or is missing, or is of no function; its `symbol` says
+            of which one.
+        GhashgenError: the object cannot be read or lacks a symbol.
+    """
+    certificates = by_name(data)
+    symbols = [function.symbol for function in spec.functions]
+    if not symbols or len(set(symbols)) != len(symbols):
+        raise unsupported("no function is stated, or one twice")
+    if odd := sorted(certificates.keys() ^ set(symbols)):
+        raise unsupported(f"{', '.join(odd)}: a function and no certificate, or one of no function")
+    image = load_image(source)
+    return tuple(check_function(image, spec, f, certificates[f.symbol]) for f in spec.functions)
 
 
 def check_function(image: Image, spec: Statement, function: Function, certificate: object) -> Way:
@@ -153,3 +179,20 @@ def _numbers(meaning: Meaning) -> str:
     )
     every += f", multiples of {unit}" if unit > 1 else ""
     return (every or "none") + (", as the caller promises them" if meaning.promised[1:] else "")
+
+
+def by_name(data: object) -> Mapping[str, object]:
+    """Return the certificates of a document by their names.
+
+    Raises:
+        Refutation: it is no document of this schema.
+    """
+    match data:
+        case {"schema": int(schema), "functions": dict(functions), **rest} if not rest:
+            if (
+                schema == SCHEMA
+                and schema is not True
+                and all(isinstance(symbol, str) and symbol.isprintable() for symbol in functions)
+            ):
+                return functions
+    raise unsupported("no certificates of this schema")

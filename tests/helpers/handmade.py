@@ -10,10 +10,10 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.verify.checking import Way
+from ghashgen.verify.checking import Way, check_object
 from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 from helpers.attack_objects import FOLDER
-from helpers.verify_objects import assembled, check_object
+from helpers.verify_objects import assembled
 
 NAME = "handmade"
 

@@ -1,10 +1,8 @@
 """Assembles the hand-written kernels of asm_verify, as they are or with a planted fault."""
 
-import json
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ghashgen.algebra.field.bitorder import (
     Order,
@@ -15,10 +13,6 @@ from ghashgen.algebra.field.bitorder import (
 )
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.support.toolchain import assemble
-from ghashgen.verify.checking import Way, check_function
-from ghashgen.verify.search.certified import by_name, find_function, text_of
-from ghashgen.verify.statements.core import Statement
-from ghashgen.verify.x86_64.elf import load_image
 
 ASM = Path(__file__).parents[1] / "asm_verify"
 
@@ -31,23 +25,6 @@ def assembled(text: str) -> bytes:
         source.write_text(text)
         assemble(find_nasm(), source, obj, "elf64")
         return obj.read_bytes()
-
-
-def check_object(source: bytes, spec: Statement, data: object) -> tuple[Way, ...]:
-    """Check every function of a statement by the certificates of a document, and by nothing else.
-
-    Raises:
-        Refutation: one is refused; its `symbol` says of which function.
-    """
-    certificates, image = by_name(data), load_image(source)
-    return tuple(check_function(image, spec, f, certificates[f.symbol]) for f in spec.functions)
-
-
-def find_object(source: bytes, spec: Statement) -> Any:
-    """Return a document of the certificates of a statement's functions."""
-    image = load_image(source)
-    found = [find_function(image, spec, function) for function in spec.functions]
-    return json.loads(text_of({name: one for each in found for name, one in each.items()}))
 
 
 def edited(name: str, old: str, new: str, occurrence: int = 0) -> bytes:

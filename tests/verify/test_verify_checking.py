@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 from helpers.compiling import emitted_text
-from helpers.verify_objects import assembled, check_object, find_object
+from helpers.verify_objects import assembled
 
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
+from ghashgen.verify.checking import check_object
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.search.certified import find_object
 from ghashgen.verify.statements.hash import KernelSpec
 
 SMALL = Kernel("avx", "winograd", "clmul1", 2, segments=True, columns=2)
@@ -92,6 +94,9 @@ OTHERS: dict[str, Callable[[Any], object]] = {
     "a schema that is true": lambda data: data.update(schema=True),
     "one thing more": lambda data: data.update(also=1),
     "a list of functions": lambda data: data.update(functions=[]),
+    "no functions": lambda data: data.update(functions={}),
+    "a function left out": functions(lambda found: found.pop(symbol("init"))),
+    "a function more": functions(lambda found: found.update(other={"assertions": {}})),
     "no certificate of update": functions(lambda found: found.update({symbol("update"): None})),
     "update as if it had no loop": functions(
         lambda found: found.update({symbol("update"): {"assertions": {}}})
@@ -150,8 +155,20 @@ def test_the_certificates_of_another_object_are_refused() -> None:
         name.replace(other.name, SMALL.name): one for name, one in of_other["functions"].items()
     }
     check_object(*made(other, "sysv"), of_other)
-    with pytest.raises(Refutation):
-        check_object(data, spec, renamed)
+    for certificates in (of_other, renamed):
+        with pytest.raises(Refutation):
+            check_object(data, spec, certificates)
+
+
+def test_a_statement_of_nothing_or_of_one_function_twice_is_refused() -> None:
+    data, spec = made(SMALL, "sysv")
+    init = spec.functions[:1]
+    only = right()
+    only["functions"] = {init[0].symbol: only["functions"][init[0].symbol]}
+    assert len(check_object(data, replace(spec, functions=init), only)) == 1
+    for stated in ((), init * 2):
+        with pytest.raises(Refutation, match="no function is stated, or one twice"):
+            check_object(data, replace(spec, functions=stated), only)
 
 
 @pytest.mark.parametrize("error", [RecursionError, MemoryError])

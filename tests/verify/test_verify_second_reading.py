@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from helpers.core_checking import emitted
 from helpers.handmade import BUFFERS, KEPT, MUL, assertion, check, stated
-from helpers.verify_objects import assembled, check_object
+from helpers.verify_objects import assembled
 
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.selection import catalogue
 from ghashgen.support.toolchain import find_cc
+from ghashgen.verify.checking import check_object
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.statements.gcm import GcmSpec
 

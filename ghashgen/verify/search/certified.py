@@ -13,15 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
-from ghashgen.verify.checking import NOTHING, check_function, check_sizes
+from ghashgen.verify.checking import NOTHING, SCHEMA, check_function, check_sizes
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.statements.core import Function, Statement, one_size, sizes_of
-
-SCHEMA = 1
-"""The schema of a document: {"schema": 1, "functions": {"gcm_seal": certificate, …}}."""
+from ghashgen.verify.x86_64.elf import load_image
 
 _LAST = "no certificate is found, the last is refused"
 
@@ -183,6 +182,20 @@ def _said(what: str, error: Refutation) -> Refutation:
     return out
 
 
+def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
+    """Return certificates of every function of a statement, each of which has been checked once.
+
+    Raises:
+        Refutation: of one function none is accepted; its `symbol` says of which one.
+        GhashgenError: the object cannot be read or lacks a symbol.
+    """
+    image = load_image(source)
+    found: dict[str, Any] = {}
+    for function in spec.functions:
+        found |= find_function(image, spec, function)
+    return {"schema": SCHEMA, "functions": found}
+
+
 def find_function(image: Image, spec: Statement, function: Function) -> dict[str, Any]:
     """Return the certificate of a function by its name.
 
@@ -212,20 +225,3 @@ def names_of(spec: Statement) -> frozenset[str]:
             one_size(spec).meaning(function)
             names.add(function.symbol)
     return frozenset(names)
-
-
-def by_name(data: object) -> Mapping[str, object]:
-    """Return the certificates of a document by their names.
-
-    Raises:
-        Refutation: it is no document of this schema.
-    """
-    match data:
-        case {"schema": int(schema), "functions": dict(functions), **rest} if not rest:
-            if (
-                schema == SCHEMA
-                and schema is not True
-                and all(isinstance(symbol, str) and symbol.isprintable() for symbol in functions)
-            ):
-                return functions
-    raise unsupported("no certificates of this schema")
