@@ -214,6 +214,14 @@ def test_readme_prints_one_kernel() -> None:
         assert "endbr64" in result.output
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if blocks(name, "python")])
+def test_what_examples_in_python_import_exists(name: str) -> None:
+    text = "\n".join(blocks(name, "python"))
+    for module, names in re.findall(r"^from (ghashgen\S*) import ([\w, ]+)$", text, re.MULTILINE):
+        found = importlib.import_module(module)
+        assert [word for word in names.split(", ") if not hasattr(found, word)] == [], module
+
+
 @pytest.mark.parametrize("number", range(len(blocks("docs/api.md", "python"))))
 def test_the_examples_of_the_interface_run(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
