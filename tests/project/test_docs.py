@@ -218,8 +218,9 @@ def test_readme_prints_one_kernel() -> None:
 def test_what_examples_in_python_import_exists(name: str) -> None:
     text = "\n".join(blocks(name, "python"))
     for module, names in re.findall(r"^from (ghashgen\S*) import ([\w, ]+)$", text, re.MULTILINE):
-        found = importlib.import_module(module)
-        assert [word for word in names.split(", ") if not hasattr(found, word)] == [], module
+        for word in names.split(", "):
+            if not hasattr(importlib.import_module(module), word):
+                importlib.import_module(f"{module}.{word}")
 
 
 @pytest.mark.parametrize("number", range(len(blocks("docs/api.md", "python"))))
