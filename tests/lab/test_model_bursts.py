@@ -133,7 +133,7 @@ def test_a_loop_that_branches_inside_is_left_out() -> None:
     assert [loop.name for loop in found] == [names[1]]
 
 
-def test_without_the_emulator_the_page_is_not_written_and_the_command_says_so(
+def test_without_the_emulator_bursts_are_left_out_and_the_command_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "missing", lambda extra: ("bochscpu-python",))

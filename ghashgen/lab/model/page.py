@@ -111,7 +111,7 @@ BURSTS = (
     *("kernel", ">bytes", ">seal", ">open", "bound by"),
     *(">goal", ">goal by bound", ">measured", ">measured by bound"),
 )
-"""The columns of `burst_cells`. All but the second and third figures are of sealing."""
+"""The columns of `burst_cells`; what stands behind `open` is of sealing."""
 
 
 def burst_cells(found: Iterable[Burst]) -> Iterator[tuple[str, ...]]:

@@ -33,7 +33,8 @@ def differing_lengths(
 ) -> VReg:
     """Record a number that is 0 only if some messages have the lengths in these registers.
 
-    It needs one branch. A proof does not follow it: kernels that are proved have `apart._alike`.
+    It needs one branch. A proof does not follow it: kernels that are proved have
+    `apart.usual_and_alike`.
     """
     differs = b.gpr("gpr_const", 0)
     for i in which:

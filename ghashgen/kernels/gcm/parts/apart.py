@@ -1,8 +1,8 @@
-"""Groups of four messages alike, one group after another, for kernels whose proof needs that.
+"""Groups of four messages alike, for kernels that are proved.
 
-Nothing of a group is in registers when the next one begins, but what depends on lengths alone.
-A group reads AAD, ciphers its rows, hashes them, and then compares tags. Labels keep these apart: a
-proof has an assertion at each.
+Of one row, the cipher of a group runs beside GHASH of the one before, of which registers hold the
+ciphertext, the AAD and E_K(J_0), and nothing of its hash. Of several rows, each group is finished
+before the next one begins. Labels keep the steps apart: a proof has an assertion at each.
 """
 
 from collections.abc import Callable, Mapping, Sequence
