@@ -35,11 +35,11 @@ from ghashgen.lab.report.families.ctr import TOPIC
 from ghashgen.lab.report.gather import gather
 from ghashgen.lab.report.page import Links, page
 from ghashgen.lab.report.plots import plots
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.choose import chosen, decide
 from ghashgen.lab.tune.goals import goals, modes_of
 from ghashgen.lab.tune.rank import rank
 from ghashgen.lab.tune.space import space
-from ghashgen.lab.tune.store import open_store
 from ghashgen.lab.tune.sweep import Here, Plan, sweep
 from ghashgen.output.artefact import make, sha256
 from ghashgen.output.dispatcher import names_of, render_all

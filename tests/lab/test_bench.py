@@ -20,8 +20,8 @@ from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject, bench
 from ghashgen.lab.bench.build import Program, build
 from ghashgen.lab.bench.export import COLUMNS, as_csv, as_plain
 from ghashgen.lab.bench.peers import PEERS, Peer
-from ghashgen.lab.bench.store import load, save
 from ghashgen.lab.bench.table import best_table, full_table, init_table
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.measure import Host
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import ratio, size_name, summarise
@@ -233,23 +233,14 @@ def test_csv_and_json() -> None:
 
 
 def test_the_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "bench.sqlite"
-    first = save(_results(), path)
-    second = save(replace(_results(), cells=_results().cells[:2]), path)
-    assert load(path, first) == _results()
-    assert load(path).cells == _results().cells[:2]
-    assert (first, second) == (1, 2)
-    with pytest.raises(GhashgenError, match="no such measurement"):
-        load(path, 99)
-
-
-def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("these are my notes, and they are longer than a header of SQLite" * 20)
-    before = path.read_bytes()
-    with pytest.raises(GhashgenError, match="it is not a store"):
-        save(_results(), path)
-    assert path.read_bytes() == before
+    with open_store(tmp_path / "new" / "bench.sqlite") as store:
+        first = store.add(_results())
+        second = store.add(replace(_results(), cells=_results().cells[:2]))
+        assert store.load(first) == _results()
+        assert store.load().cells == _results().cells[:2]
+        assert (first, second) == (1, 2)
+        with pytest.raises(GhashgenError, match="no such measurement"):
+            store.load(99)
 
 
 # --- the command
@@ -268,9 +259,9 @@ def test_the_command_prints_json_and_stores(tmp_path: Path) -> None:
     assert {cell["size"] for cell in answer["cells"]} <= {16}
     assert set(answer["machine"]["features"]) == features()
     assert ("ghash_avx_winograd_clmul1_x1" in answer["missing"]) == bool(lacking(NEEDS))
-    assert load(store, 1).cells
-    with pytest.raises(GhashgenError, match="no such measurement"):
-        load(store, 2)
+    with open_store(store) as opened:
+        assert opened.load(1).cells
+        assert opened.last() == 1
 
 
 def test_a_record_that_would_be_refused_is_refused_before_the_measurement(

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.reporting import NAMES, Folder, make_folder
+from helpers.reporting import NAMES, Folder, keep, make_folder
 
 from ghashgen.cli.verbs import report as command
-from ghashgen.lab.bench.export import as_plain
 from ghashgen.lab.report import choice
 from ghashgen.lab.report.data import Report
 from ghashgen.lab.report.families.gcm import TOPIC as AES_GCM
@@ -72,7 +71,7 @@ def _run(cycles: float) -> Run:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     root = tmp_path_factory.mktemp("report")
     made = make_folder(root, False, (*KERNELS, NAMES[2]))
-    made.bench.write_text(json.dumps(as_plain(measured())), encoding="utf-8")
+    keep(measured(), made.bench)
     return made
 
 

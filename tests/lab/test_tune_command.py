@@ -16,16 +16,17 @@ from ghashgen.choice.classes import SizeClass
 from ghashgen.cli.verbs.tune import COMMAND
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import QUICK, QUICK_SIZES
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.choose import decide
 from ghashgen.lab.tune.goals import cells_of, goals
 from ghashgen.lab.tune.goals import quick as first_look
 from ghashgen.lab.tune.measure import COARSE as COARSE_STAGE
 from ghashgen.lab.tune.measure import FINE as FINE_STAGE
-from ghashgen.lab.tune.measure import FIRST_LOOK, Batch, Measured, describe, measure
+from ghashgen.lab.tune.measure import FIRST_LOOK, Batch, describe, measure
 from ghashgen.lab.tune.rank import rank
-from ghashgen.lab.tune.store import open_store
 from ghashgen.lab.tune.sweep import Here, Plan, sweep
 from ghashgen.output.artefact import make
+from ghashgen.records.core import Results
 from ghashgen.run.harness import MissingFeatures
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
@@ -93,7 +94,7 @@ def test_a_tiny_sweep_measures(path: Path, as_cpu: str) -> None:
         assert (swept.measured, swept.failures) == (4, [])
         (decision,) = decide(items, [here], store, (FINE, COARSE), uses)
         assert decision.cycles > 0
-        assert store.db.execute("select git, ghz > 0 from run limit 1").fetchone()[1] == 1
+        assert store.load().machine.clock_ghz > 0
         again = sweep(items, Here(here, measure), store, plan)
         assert (again.measured, again.kept) == (0, 4)
 
@@ -156,7 +157,7 @@ def test_quick_takes_a_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     batches: list[Batch] = []
     fake = Fake(here, lambda name, size: 100.0 + size)
 
-    def note(batch: Batch, core: int) -> Measured:
+    def note(batch: Batch, core: int) -> Results:
         batches.append(batch)
         return fake(batch)
 

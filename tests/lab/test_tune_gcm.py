@@ -1,6 +1,5 @@
 """Tuning of AES-GCM: uses, sizes of keys, peers by key, the model. No timing decides a test."""
 
-import sqlite3
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -21,12 +20,12 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench.contest import contests
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.choose import chosen, decide
 from ghashgen.lab.tune.goals import cells_of, goals, modes_of, sizes_to_measure
 from ghashgen.lab.tune.measure import Batch, describe, measure
 from ghashgen.lab.tune.rank import rank
 from ghashgen.lab.tune.space import Candidate, space
-from ghashgen.lab.tune.store import open_store
 from ghashgen.lab.tune.sweep import Here, Plan, sweep
 from ghashgen.lab.tune.table import rows
 from ghashgen.output.artefact import make, sha256
@@ -151,22 +150,6 @@ def test_a_kernel_without_a_function_is_not_asked_for_it(tmp_path: Path) -> None
     assert [d.use for d in found] == [PARTS]
 
 
-def test_a_store_from_before_keys_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "s.sqlite"
-    with open_store(path) as store:
-        sweep(CANDIDATES[:1], Here(HERE, Fake(HERE, cycles)), store, PLAN)
-        before = store.figures(HERE, COARSE)
-    with sqlite3.connect(path) as db:
-        db.execute("alter table subject drop column key")
-        db.execute("pragma user_version = 1")
-    db.close()
-    for _ in range(2):
-        with open_store(path) as store:
-            after = store.figures(HERE, COARSE)
-        assert after.keys() == before.keys()
-        assert {figure.key for figure in after.values()} == {0}
-
-
 def test_the_model_ranks_aes_gcm() -> None:
     pytest.importorskip("bochscpu", reason="the emulator is not installed")
     items = [real(KERNELS[3])]
@@ -200,7 +183,7 @@ def test_a_batch_of_aes_gcm_is_measured(as_cpu: str) -> None:
     measured = measure(batch)
     ours = {(c.mode, c.size) for c in measured.cells if c.name == item.unit.name}
     assert ours == {("open", 48), ("imix", IMIX_BYTES)}
-    assert {s.key for s in measured.subjects} == {128}
+    assert {s.key for s in measured.subjects.values()} == {128}
 
 
 @pytest.mark.parametrize(
