@@ -4,9 +4,10 @@ import math
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from ghashgen.lab.pages import item, markdown_table, wrapped
 from ghashgen.lab.reached import REACHED, Verdict, verdicts
 from ghashgen.lab.speeds.core import Measured, Speed, ranked
-from ghashgen.lab.standing import MARK, Pair, Standing, figure, markdown_table, wrapped
+from ghashgen.lab.standing import MARK, Pair, Standing, figure
 from ghashgen.records.core import PIECES, size_name
 from ghashgen.records.goals import Book
 
@@ -27,7 +28,7 @@ NOT_MEASURED = "- **Fast.** Not measured yet: `ghashgen bench --record`."
 
 def proved_claim(sentence: str, trusted_lines: int) -> str:
     """Return the claim about proofs: what both pages say, and what must be trusted."""
-    return _item(
+    return item(
         f"**Proved.** {sentence} *Limit:* you must trust the prover and its model of the "
         f"instructions, {trusted_lines:,} lines of Python. Caches, speculation and power are not "
         "modelled. See [what is proved, trusted and missing](SOUNDNESS.md)."
@@ -68,13 +69,13 @@ def fast_claim(measured: Iterable[Measured]) -> str:
         ),
         "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
-    return _item(f"**Fast.** {' '.join(text for text in told if text)}")
+    return item(f"**Fast.** {' '.join(text for text in told if text)}")
 
 
 def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
     """Return the claim about adoption."""
     names = [f"`{isa}`" for isa in sorted(set(isas))]
-    return _item(
+    return item(
         "**Easy to adopt.** A kernel is one assembly file and a C header, which you build with "
         "your own tools. It needs no library, allocates nothing and keeps no global state. "
         f"The {kernels} kernels are for the instruction sets {_and(names)}. *Limit:* a kernel "
@@ -232,8 +233,3 @@ def _and(items: Sequence[str]) -> str:
     """Return "a, b and c"."""
     *others, last = items
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def _item(text: str) -> str:
-    """Return an item of a list, in lines of up to the width of prose."""
-    return wrapped(f"- {text}").replace("\n", "\n  ")

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from ghashgen.choice.rule import RULE
 from ghashgen.lab.edges import SHOWN, TITLES, edge_cells
 from ghashgen.lab.figures.speed import file_of
+from ghashgen.lab.pages import item, markdown_table, wrapped
 from ghashgen.lab.speeds.core import Measured, Speed
-from ghashgen.lab.standing import MARK, Standing, markdown_table, marked, shown, wrapped
+from ghashgen.lab.standing import MARK, Standing, marked, shown
 from ghashgen.records.cpus import lacking
 from ghashgen.records.records import Record
 from ghashgen.support.wording import counted
@@ -61,9 +62,9 @@ def _legend(shown: Iterable[Speed]) -> str:
         "peer, so both times are a little too low.",
         "**chained**: the ratio where each call waits for the result of the one before.",
         f"{MARK}: the kernel's code has changed since it was measured.",
-        *(item for speed in shown for item in speed.legend),
+        *(each for speed in shown for each in speed.legend),
     )
-    return "\n".join(wrapped(f"- {item}").replace("\n", "\n  ") for item in items)
+    return "\n".join(map(item, items))
 
 
 def speed_parts(speed: Speed, one: Standing) -> Iterable[str]:
