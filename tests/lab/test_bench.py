@@ -119,7 +119,7 @@ def test_an_absent_peer_is_named(folder: Path) -> None:
     def absent(cc: object, out: object) -> tuple[Path, ...]:
         raise GhashgenError("libnone.a is not installed", "apt-get install none")
 
-    peers = {"openssl": Peer("openssl", "none", "none", absent)}
+    peers = {"openssl": Peer("openssl", absent)}
     program: Program = build([], ("openssl",), folder, known=peers)
     assert program.absent == {"openssl": "libnone.a is not installed; apt-get install none"}
     assert "openssl" not in output([str(program.path), "list"])

@@ -49,7 +49,11 @@ def read(path: Path, shown: str, session: int | None = None) -> Source:
             )
     except OSError as error:
         raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
-    return Source(load_record(path), shown)
+    try:
+        return Source(load_record(path), shown)
+    except GhashgenError as refusal:
+        remedy = "name a store of ghashgen bench, or a record of docs/bench"
+        raise GhashgenError(refusal.cause, remedy) from None
 
 
 def speeds(source: Source, one: Standing, topic: Topic) -> tuple[Speed, ...]:
