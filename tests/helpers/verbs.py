@@ -1,24 +1,22 @@
-"""Calls of `ghashgen vendor`, for tests."""
-
-from typing import Any
+"""Calls of the command line's verbs in the test's process, for tests."""
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from ghashgen.cli.main import cli
 from ghashgen.support.errors import GhashgenError
 
 
-def vendor(*words: object) -> Any:
-    """Run it, and return what it says; its error is raised."""
-    result = CliRunner().invoke(cli, ["vendor", *map(str, words)])
+def called(*words: object) -> Result:
+    """Call a verb, and return what it says; its error is raised."""
+    result = CliRunner().invoke(cli, [*map(str, words)])
     if result.exception is not None:
         raise result.exception
     return result
 
 
 def refused(*words: object) -> str:
-    """Return the words with which it refuses."""
+    """Call a verb, and return the words with which it refuses."""
     with pytest.raises(GhashgenError) as refusal:
-        vendor(*words)
+        called(*words)
     return str(refusal.value)

@@ -8,14 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.benching import ANY, NEEDS, left_out, output, planted
 from helpers.cpus import AS_FOUND, CPUS, features, lacking
+from helpers.verbs import called, refused
 
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.cli.verbs import bench as verb
-from ghashgen.cli.verbs.bench import COMMAND
 from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject, bench
 from ghashgen.lab.bench.build import Program, build
 from ghashgen.lab.bench.export import COLUMNS, as_csv, as_plain
@@ -250,10 +249,7 @@ def test_the_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
 def test_the_command_prints_json_and_stores(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     arguments = "--multiply winograd --isa avx --blocks 1 --peer portable --sizes 16 --quick --json"
-    result = CliRunner().invoke(
-        COMMAND, [*arguments.split(), "--mode", "throughput", "--store", str(store)]
-    )
-    assert result.exit_code == 0, result.output
+    result = called("bench", *arguments.split(), "--mode", "throughput", "--store", str(store))
     answer = json.loads(result.stdout)
     assert answer["machine"]["cpu"]
     assert {cell["size"] for cell in answer["cells"]} <= {16}
@@ -275,11 +271,10 @@ def test_a_record_that_would_be_refused_is_refused_before_the_measurement(
     fast = "--name paper_optimized --mode throughput --mode init --record --store"
     store = str(tmp_path / "s.sqlite")
     for sizes, lost in (("16", 8), ("16,4096", 5)):
-        result = CliRunner().invoke(COMMAND, [*fast.split(), store, "--sizes", sizes])
-        assert f"cpu.json holds {lost} figures that this run lacks" in str(result.exception)
+        assert f"cpu.json holds {lost} figures that this run lacks" in refused(
+            "bench", *fast.split(), store, "--sizes", sizes
+        )
 
 
 def test_the_command_refuses_sizes_that_are_none() -> None:
-    result = CliRunner().invoke(COMMAND, ["--sizes", "16,many"])
-    assert isinstance(result.exception, GhashgenError)
-    assert "is not a list of sizes" in str(result.exception)
+    assert "is not a list of sizes" in refused("bench", "--sizes", "16,many")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from helpers.verbs import called
 
 from ghashgen.algebra import identities
 from ghashgen.check.ledger import dump, load
@@ -95,8 +95,7 @@ def gather_entries() -> Mapping[str, Entry]:
 
 
 def call(*options: str) -> str:
-    result = CliRunner().invoke(command.COMMAND, options, catch_exceptions=False)
-    assert result.exit_code == 0
+    result = called("summary", *options)
     return result.output
 
 

@@ -4,15 +4,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.cpus import features, lacking, too_little
 from helpers.tuning import COARSE, FINE, Fake, host, known
+from helpers.verbs import called, refused
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.choice.chosen import MODEL, Chosen, dump, load
 from ghashgen.choice.classes import SizeClass
-from ghashgen.cli.verbs.tune import COMMAND
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import brought
 from ghashgen.kernels.gcm.catalogue import catalogue
@@ -197,8 +196,7 @@ def test_a_batch_of_aes_gcm_is_measured(as_cpu: str) -> None:
 )
 def test_what_the_command_refuses(tmp_path: Path, arguments: list[str], why: str) -> None:
     store = tmp_path / "s.sqlite"
-    result = CliRunner().invoke(COMMAND, [*arguments, "--store", str(store)])
-    assert why in str(result.exception)
+    assert why in refused("tune", *arguments, "--store", str(store))
     assert not store.exists()
 
 
@@ -209,8 +207,7 @@ def test_the_command_tunes_aes_gcm(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = tmp_path / "chosen.json"
     arguments = ["--key", "192", "--isa", "sse", "--isa", "avx", "--use", "bulk", "--use", "parts"]
     arguments += ["--store", str(tmp_path / "s.sqlite"), "--write", str(path)]
-    result = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    result = called("tune", *arguments)
     assert "chosen set of 2 of avx (measured), 2 of sse (measured)" in result.output
     made: Chosen = load(path)
     kernels: set[Point] = set(made.kernels)
