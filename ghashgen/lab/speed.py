@@ -10,7 +10,7 @@ from ghashgen.lab.speeds.core import Measured, Speed
 from ghashgen.lab.standing import MARK, Standing, marked, shown
 from ghashgen.records.cpus import lacking
 from ghashgen.records.records import Record
-from ghashgen.support.wording import counted
+from ghashgen.support.wording import counted, first_of
 
 LACKS = "the CPU lacks features that they need"
 
@@ -131,14 +131,8 @@ def _missing(record: Record) -> str:
     for name, why in sorted(record.results.missing.items()):
         reason = LACKS if why.startswith("this CPU lacks") else why
         absent.setdefault(reason, []).append(name)
-    said = (f"{_some(names)}: {why}" for why, names in absent.items())
+    said = (f"{first_of(names, NAMED)}: {why}" for why, names in absent.items())
     return f" Not measured: {'; '.join(said)}."
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return some of these names, and how many more there are."""
-    more = len(names) - NAMED
-    return ", ".join(names) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"
 
 
 def _setup(standings: Sequence[Standing]) -> Iterator[str]:
