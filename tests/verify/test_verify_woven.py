@@ -137,6 +137,25 @@ def test_a_number_of_another_message_is_not_taken_for_that_of_the_next_one() -> 
         later.memory.load(Pointer(MESSAGES, ahead), NUMBER_BYTES)
 
 
+def test_a_constant_is_a_value_of_any_other_message() -> None:
+    spec, function = stated(KERNEL, "seal_many")
+    checker = Checker(load_image(assembled(source(KERNEL))), spec.meaning(function), {})
+    checker.begin()
+    taken = [
+        checker.meaning.forgotten(value, ["t", "other", 3])
+        for value in (
+            0,
+            *(checker.terms.lost("a test", True, of=OTHERS << k) for k in (3, 2)),
+            checker.terms.lost("a test", True, of=OTHERS << 3 | DATA),
+            checker.terms.variable("uvalue"),
+            unknown(RECORD),
+            Pointer(MESSAGES, 0),
+        )
+    ]
+    assert taken == [True, True, *[False] * 5]
+    assert not checker.meaning.forgotten(0, ["t", "mask"])
+
+
 def test_values_of_other_messages_are_marked_anew() -> None:
     six, two = OTHERS << 6, OTHERS << 2
     held = {21: six, 22: two, 23: six | two, 24: six | DATA, 25: six | OTHERS << 4, 26: DATA}
