@@ -168,7 +168,7 @@ class Records(Function):
         """
         match data:
             case ["t", "other", int()] if isinstance(value, int):
-                return True
+                return value >> 128 == 0
             case ["t", "other", int(index)] if isinstance(value, Term) and _of_one_other(value):
                 return value.deps // OTHERS == 1 << index
         return False
