@@ -16,7 +16,7 @@ blocks. So lengths of AAD are gone through before `read`, those of text before `
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -47,7 +47,12 @@ NEXT, ONE, GROUP, READ, LAST = "next", "one", "group", "read", "last"
 HASH, JUDGE, TOLD, CHECKS = "hash", "judge", "told", "checks"
 RUN, AHEAD, DRAIN = "run", "ahead", "drain"
 
-STEPS = (RUN, GROUP, READ, LAST, HASH, AHEAD, DRAIN, JUDGE)
+MIXED, LOOK, CIPHER, TEXT = "mixed", "look", "cipher", "text"
+"""Those of groups whose lengths differ (`search.mixed`)."""
+
+EACH = tuple(f"{step}{letter}" for step in (LOOK, TEXT) for letter in "abcd")
+
+STEPS = (RUN, GROUP, READ, LAST, MIXED, *EACH[:4], CIPHER, *EACH[4:], HASH, AHEAD, DRAIN, JUDGE)
 """What comes after another in a group."""
 
 SIZE, ROW, MOST_ROWS = 4, 4, 4
@@ -71,13 +76,18 @@ LIKE = {"aad_length": 5}
 """A message that is followed, beside its text."""
 
 
-def alone(search: Search) -> int:
-    """Return where a message is processed by itself, if others are in groups; 0 if none are."""
+def alone(search: Search, state: State, address: int) -> int:
+    """Return where a message is processed by itself, if others are in groups; 0 if none are.
+
+    The state is that of the last record, where it begins.
+    """
     ways = Counter(to for after in search.after.values() for to in after)
-    many = [at for at, count in ways.items() if count >= MANY_WAYS]
-    # From there all of a message follows, and of such places in it, only some.
-    at = max(many, key=lambda at: len(reached(search.after, at)), default=0)
-    return at if at and search.heads - reached(search.after, at) else 0
+    while ways[address] < MANY_WAYS:
+        try:
+            address = search.checker.step(state, address)
+        except (Fork, Refutation):
+            return 0
+    return address if search.heads - reached(search.after, address) else 0
 
 
 @dataclass
@@ -94,11 +104,25 @@ class Groups:
         loops = {head: max(at for at, ways in after.items() if head in ways) for head in heads}
         inner = {head for head in heads for o, last in loops.items() if o < head <= last}
         self.heads = heads - inner
+        self.mixed = self.asked(heads)
+        """Where four messages are asked whether they are a group of other lengths, 0 if nowhere."""
         self.inside = {at for at in after for o, last in loops.items() if o <= at <= last}
         self.assertions: dict[str, Any] = self.search.data["assertions"]
         meaning = self.search.meaning
         self.same = {n: n for n in meaning.numbers}
         (self.hashed,) = (p for p in meaning.parts if isinstance(p, Hashing) and p.name == "x")
+
+    def asked(self, heads: Collection[int]) -> int:
+        """Return where many ways meet from which messages are processed by themselves, or in a
+        group without a loop.
+        """
+        after = self.search.after
+        ways = Counter(to for some in after.values() for to in some)
+        for at in (at for at, count in ways.items() if count >= MANY_WAYS and at != self.one):
+            found = reached(after, at)
+            if self.one in found and found.isdisjoint(heads):
+                return at
+        return 0
 
     def add(self) -> None:
         """Add them."""
@@ -353,6 +377,8 @@ class Groups:
         """Return where a run comes first of some places, and its state there."""
         checker, work, first = self.search.checker, [(state, address)], address
         stops = {END, end or self.one, checker.entry + self.assertions[NEXT]["at"], *to}
+        if address != self.mixed:
+            stops |= {self.mixed}
         while work:
             state, at = work.pop()
             self.search.meaning.entering(state)

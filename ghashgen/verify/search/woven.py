@@ -214,7 +214,7 @@ class Woven(Groups):
             state, at, last = work.pop()
             self.search.meaning.entering(state)
             try:
-                while at == first or at not in {END, self.one}:
+                while at == first or at not in {END, self.one, self.mixed}:
                     before = [*state.machine.vec]
                     at, first = checker.step(state, at), 0
                     new = [a for a, b in zip(state.machine.vec, before, strict=True) if a is not b]
