@@ -160,7 +160,13 @@ class Mixed(Groups):
                     self.powers[texts - 1] |= self.loaded(state, vectors)
                 own = LETTERS[blocks - 1] if blocks else source[-1] if texts > k + 1 else ""
                 name = f"{kind}{'m' if kind == HASH else ''}{LETTERS[k]}{own}"
-                ghosts = {"iv": None, "mask": texts >= 0, "output": "length" if own else "0"}
+                ghosts: dict[str, Any] = {
+                    "iv": None,
+                    "mask": texts >= 0,
+                    "output": "length" if own else "0",
+                }
+                if not kind.startswith(LOOK) or k < j:
+                    ghosts |= self.aad_read
                 one = self.put(name, state, at, ghosts, source)
                 if own:
                     most = BLOCK_BYTES * (LETTERS.index(own) + 1)

@@ -44,7 +44,7 @@ def mixed_group(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encrypt
     b.emit("gpr_store64", left, b.gpr("gpr_sub", b.gpr("gpr_load64", left), MESSAGES_AT_ONCE))
     b.emit("jump", Label("next"))
     with b.part("mixed"):
-        fours.cleared(record)
+        fours.cleared_texts(record)
         b.label("no")
 
 
@@ -138,7 +138,7 @@ class Mixed(Apart):
         """Return the powers for the row of each message."""
         return self.near
 
-    def cleared(self, record: VReg) -> None:
+    def cleared_texts(self, record: VReg) -> None:
         """Record what becomes of messages with a wrong tag: zeros for text, and their status."""
         b = self.b
         for i in () if self.encrypts else ALL:
