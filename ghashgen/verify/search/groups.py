@@ -16,7 +16,7 @@ blocks. So lengths of AAD are gone through before `read`, those of text before `
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -40,8 +40,8 @@ from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
 from ghashgen.verify.search.held import is_mask
-from ghashgen.verify.search.message import Search
 from ghashgen.verify.search.variables import Variables
+from ghashgen.verify.search.ways import asked
 
 NEXT, ONE, GROUP, READ, LAST = "next", "one", "group", "read", "last"
 HASH, JUDGE, TOLD, CHECKS = "hash", "judge", "told", "checks"
@@ -65,9 +65,6 @@ BELOW = (*STEPS, *(f"{TOLD}{LETTERS[k]}" for k in range(SIZE)))
 ABOVE = {CHECKS: 1, NEXT: 0} | {step: -1 - k for k, step in enumerate((*BELOW, ONE))}
 """What falls from cut to cut, beside the messages that are left."""
 
-MANY_WAYS = 8
-"""So many ways lead to where a message is processed by itself, at least."""
-
 SAME = {"length": "length", "aad_length": "aad_length"}
 BEHIND = {"length": "text", "aad_length": "more"}
 """The lengths that are alike, and their names in a group and behind it."""
@@ -77,20 +74,6 @@ LIKE = {"aad_length": 5}
 
 AAD_READ = ["v", "s"]
 """What is in a register where AAD is read: its block, or 0 if there is none."""
-
-
-def alone(search: Search, state: State, address: int) -> int:
-    """Return where a message is processed by itself, if others are in groups; 0 if none are.
-
-    The state is that of the last record, where it begins.
-    """
-    ways = Counter(to for after in search.after.values() for to in after)
-    while ways[address] < MANY_WAYS:
-        try:
-            address = search.checker.step(state, address)
-        except (Fork, Refutation):
-            return 0
-    return address if search.heads - reached(search.after, address) else 0
 
 
 @dataclass
@@ -107,7 +90,7 @@ class Groups:
         loops = {head: max(at for at, ways in after.items() if head in ways) for head in heads}
         inner = {head for head in heads for o, last in loops.items() if o < head <= last}
         self.heads = heads - inner
-        self.mixed = self.asked(heads)
+        self.mixed = asked(self.search, self.one, heads)
         """Where four messages are asked whether they are a group of other lengths, 0 if nowhere."""
         self.inside = {at for at in after for o, last in loops.items() if o <= at <= last}
         self.assertions: dict[str, Any] = self.search.data["assertions"]
@@ -117,18 +100,6 @@ class Groups:
         # Behind the AAD, X is what has been read of it, times H.
         behind = {"of": self.hashed.order[1].buffer, "hashed": "0", "ahead": 0}
         self.aad_read = {"x": behind | {"sum": [[AAD_READ[1], 1]]}}
-
-    def asked(self, heads: Collection[int]) -> int:
-        """Return where many ways meet from which messages are processed by themselves, or in a
-        group without a loop.
-        """
-        after = self.search.after
-        ways = Counter(to for some in after.values() for to in some)
-        for at in (at for at, count in ways.items() if count >= MANY_WAYS and at != self.one):
-            found = reached(after, at)
-            if self.one in found and found.isdisjoint(heads):
-                return at
-        return 0
 
     def add(self) -> None:
         """Add them."""

@@ -33,7 +33,7 @@ from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
-from ghashgen.verify.search.groups import ABOVE, NEXT, ONE, SIZE, alone
+from ghashgen.verify.search.groups import ABOVE, NEXT, ONE, SIZE
 from ghashgen.verify.search.held import records, written_cells
 from ghashgen.verify.search.looks import look_at
 from ghashgen.verify.search.merge import finer
@@ -42,6 +42,7 @@ from ghashgen.verify.search.mixed import Mixed
 from ghashgen.verify.search.neighbours import Neighbours
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.values import FILES
+from ghashgen.verify.search.ways import alone
 from ghashgen.verify.search.woven import Woven
 
 TURN_OF_MESSAGE, TURN_OF_RECORD = 1 << 70, 1 << 140

@@ -39,7 +39,6 @@ from ghashgen.verify.search.groups import (
     JUDGE,
     LETTERS,
     LIKE,
-    MANY_WAYS,
     NEXT,
     ONE,
     READ,
@@ -48,6 +47,7 @@ from ghashgen.verify.search.groups import (
     SIZE,
     Groups,
 )
+from ghashgen.verify.search.ways import MANY_WAYS
 
 FIRST, SECOND = range(SIZE), range(SIZE, LARGEST)
 """The places of two groups."""
