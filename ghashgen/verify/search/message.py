@@ -63,7 +63,7 @@ class Search:
         """Where a message begins, and the assertion that was followed last."""
         self.sources: list[str] = [self.first]
         """From where runs come to the next joint."""
-        self.way: tuple[list[str], list[State], int] = [], [], -1
+        self.last_tried: tuple[list[str], list[State], int] = [], [], -1
         """The same, the states in which they came to the last place that was tried, and it."""
 
     def source(self, name: str) -> Start:
@@ -154,26 +154,26 @@ class Search:
         first: list[Start] = []
         if self.together and not passed:
             meetings = [*meetings]
-            first, found = self.coming(meetings, self.begins(), {})
+            first, found = self.coming(meetings, self.onward_from(), {})
         for at in meetings:
             moved = [one for one in first if one[1] == at]
             if states and (passed or first) and at in reached(self.after, before):
                 more, found = self.coming([at], partial(_copied, states, before), found)
                 moved += more
             elif not first:
-                moved, found = self.coming([at], self.begins(at), {})
+                moved, found = self.coming([at], self.onward_from(at), {})
             states, before = [state for state, _ in moved], at
             if states and not found:
-                self.way = [*self.sources], states, at
+                self.last_tried = [*self.sources], states, at
             few = states[:: -(-len(states) // FEW) or 1]
             if few and self.guessed(at, few, of) and (one := self.guessed(at, states, of)):
                 self.data["assertions"] |= found | {name: _read_later(one, states)}
                 return name
         return None
 
-    def begins(self, at: int | None = None) -> Callable[[], Iterable[Start]]:
+    def onward_from(self, at: int | None = None) -> Callable[[], Iterable[Start]]:
         """Return from where runs come to a place: from the last one, if all of them pass it."""
-        sources, states, before = self.way
+        sources, states, before = self.last_tried
         if (
             sources == self.sources
             and at
