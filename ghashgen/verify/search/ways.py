@@ -24,6 +24,7 @@ def alone(search: Any, state: State, address: int) -> int:
     The state is that of the last record, where it begins.
     """
     ways = ways_to(search)
+    search.meaning.entering(state)
     while ways[address] < MANY_WAYS:
         try:
             address = search.checker.step(state, address)
