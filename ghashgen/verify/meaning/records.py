@@ -185,7 +185,7 @@ class Records(Function):
         """
         match data:
             case ["t", "context"] | ["t", "other", int()] if isinstance(value, int):
-                return True
+                return value >> 128 == 0
             case ["t", "context"] if isinstance(value, Term):
                 return not value.deps & ~(TABLE | OPAQUE | SECRET)
             case ["t", "other", int(index)] if isinstance(value, Term) and _of_one_other(value):
