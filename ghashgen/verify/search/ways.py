@@ -6,6 +6,7 @@ from typing import Any
 
 from ghashgen.verify.core.linear import Fork
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
 
@@ -28,7 +29,7 @@ def alone(search: Any, state: State, address: int) -> int:
     while ways[address] < MANY_WAYS:
         try:
             address = search.checker.step(state, address)
-        except (Fork, Refutation):
+        except (Fork, Refutation, UndecidedError):
             return 0
     return address if search.heads - reached(search.after, address) else 0
 
