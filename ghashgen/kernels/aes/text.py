@@ -116,14 +116,15 @@ class Text(Place[K]):
         """Subtract `by` bytes from the rest."""
         self.b.assign(self.length, self.b.gpr("gpr_sub", self.length, by))
 
-    def add_keystream(self, count: int, ahead: int = 0) -> None:
-        """Record the cipher over `count` whole registers.
+    def add_keystream(self, count: int, ahead: int = 0) -> list[VReg]:
+        """Record the cipher over `count` whole registers; return the output.
 
-        The output goes `ahead` bytes after its pointer.
+        It goes `ahead` bytes after its pointer.
         """
         self.b.about("AES")
-        self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
+        out = self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
         self.b.about("")
+        return out
 
     def write(
         self, states: Sequence[VReg], ahead: int = 0, key: VReg | None = None, first: int = 0

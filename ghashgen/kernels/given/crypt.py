@@ -8,6 +8,8 @@ from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.core import Function
+from ghashgen.kernels.gcm.parts.directions import encrypt_text
+from ghashgen.kernels.gcm.parts.groups import held_keys
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.given.kernel import GivenKernel, Sized
 from ghashgen.kernels.given.sizes import sizes
@@ -28,7 +30,7 @@ def _build(b: Builder, kernel: GivenKernel, name: str, record: Record) -> None:
 
 
 def _text(b: Builder, kernel: Sized, at: dict[str, VReg], record: Record) -> None:
-    keys = RoundKeys(b, kernel, at["schedule"], kernel.held_keys)
+    keys = RoundKeys(b, kernel, at["schedule"], held_keys(kernel, record is encrypt_text))
     first = b.load_spread(Mem(base=at["first_counter"]), kernel.lane_count, "counter block")
     text = Text(
         *(b, kernel, at["table"], keys, at["input"], at["output"], at["length"]),

@@ -16,6 +16,8 @@ from ghashgen.kernels.aes.rest import kept_rest
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.alone import text_alone
+from ghashgen.kernels.gcm.parts.groups import held_keys
+from ghashgen.kernels.gcm.parts.kept import encrypt_kept
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import GROUP, load_block, store_block
@@ -33,7 +35,9 @@ def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str]
         text_alone(b, kernel, record is encrypt_text, "done")
     X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
     place = Mem(base=counter)
-    text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)
+    held = held_keys(kernel, record is encrypt_text)
+    counters = Counters.at(b, kernel, place)
+    text = Text.at_entry(b, kernel, context, counters, source, out, length, held=held)
     record(text, X, "store")
     text.counters.store(place)
     store_block(b, kernel.hash, x, X)
@@ -43,6 +47,8 @@ def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str]
 def encrypt_text(text: Text, X: VReg, done: str) -> None:
     """Record out = in + keystream, with X continued over out. Needs 1 byte. Ends at `done`."""
     b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
+    if kernel.instruction_set.partial_registers:
+        return encrypt_kept(text, X, done)
     _branch_to_rest(text)
     keys = group_keys(b, kernel.hash, context)
     (_encrypt_stitched if kernel.stitch else _encrypt_apart)(text, X, keys)
@@ -68,6 +74,7 @@ def encrypt_text(text: Text, X: VReg, done: str) -> None:
         _hash_rest(text, X, at, left, lambda: last)
     b.label(done)
     b.about("")
+    return None
 
 
 def decrypt_text(text: Text, X: VReg, done: str) -> None:
