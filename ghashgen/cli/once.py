@@ -1,5 +1,5 @@
-"""Refuses an option of one value that is given two different values, or an empty one, and --csv
-with --json.
+"""Refuses an empty value, an option of one value that is given two different ones, and --csv with
+--json.
 
 An empty value is usually an unset shell variable. As a path it would mean the working folder, and
 elsewhere the default.
@@ -16,10 +16,8 @@ from ghashgen.support.errors import GhashgenError
 def require_once(
     name: str, command: click.Command, context: click.Context, args: Sequence[str]
 ) -> None:
-    """Refuse a call that gives an option of one value two different values, or an empty one, and
-    one that asks for two forms of output.
-
-    An empty value is accepted where it is the default.
+    """Refuse a call that gives an option an empty value, or two different values if it takes one,
+    and one that asks for two forms of output.
 
     Raises:
         GhashgenError: names the option and the values.
@@ -27,7 +25,7 @@ def require_once(
     """
     inner = click.Context(command, info_name=name, parent=context)
     parser = command.make_parser(inner)
-    options = (each for each in command.get_params(inner) if isinstance(each, click.Option))
+    options = [each for each in command.get_params(inner) if isinstance(each, click.Option)]
     single = [option for option in options if not option.multiple and not option.count]
     for option in single:
         _collect(parser, option)
@@ -42,7 +40,8 @@ def require_once(
         values = _values(option, given)
         if len(values) > 1:
             raise GhashgenError(f"{' and '.join(values)} exclude each other", "leave one out")
-        if not option.is_flag and "" in given.get(option.name or "", ()) and option.default != "":
+    for option in options:
+        if not option.is_flag and "" in given.get(option.name or "", ()):
             raise GhashgenError(
                 f"{option.opts[0]} has an empty value", "give it a value, or leave it out"
             )

@@ -132,7 +132,10 @@ def _constants(op: Op) -> list[str]:
 
 
 def _dominators(blocks: Sequence[Block]) -> list[set[int]]:
-    """Return, for every block, the blocks that every path to it from the entry passes."""
+    """Return, for every block, the blocks that every path to it from the entry passes.
+
+    No path reaches some blocks, and so all of their paths pass every block.
+    """
     at = positions(blocks)
     before: list[set[int]] = [set() for _ in blocks]
     for i, block in enumerate(blocks):
@@ -141,13 +144,13 @@ def _dominators(blocks: Sequence[Block]) -> list[set[int]]:
                 before[at[name]].add(i)
         if falls_through(blocks, i, CODES):
             before[i + 1].add(i)
-    found: list[set[int]] = [{0}, *(set(range(len(blocks))) for _ in blocks[1:])]
+    every = set(range(len(blocks)))
+    found = [{0}, *(every for _ in blocks[1:])]
     changed = True
     while changed:
         changed = False
         for i in range(1, len(blocks)):
-            ways = [found[j] for j in before[i]]
-            now = {i} | (set.intersection(*ways) if ways else set())
+            now = {i} | every.intersection(*(found[j] for j in before[i]))
             if now != found[i]:
                 found[i], changed = now, True
     return found

@@ -4,11 +4,13 @@ import math
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from ghashgen.lab.pages import item, markdown_table, wrapped
 from ghashgen.lab.reached import REACHED, Verdict, verdicts
 from ghashgen.lab.speeds.core import Measured, Speed, ranked
-from ghashgen.lab.standing import MARK, Pair, Standing, figure, markdown_table, wrapped
+from ghashgen.lab.standing import MARK, Pair, Standing, figure
 from ghashgen.records.core import PIECES, size_name
 from ghashgen.records.goals import Book
+from ghashgen.support.wording import joined
 
 LONG = 1024
 """Messages of so many bytes and more are the claim's first figure."""
@@ -27,7 +29,7 @@ NOT_MEASURED = "- **Fast.** Not measured yet: `ghashgen bench --record`."
 
 def proved_claim(sentence: str, trusted_lines: int) -> str:
     """Return the claim about proofs: what both pages say, and what must be trusted."""
-    return _item(
+    return item(
         f"**Proved.** {sentence} *Limit:* you must trust the prover and its model of the "
         f"instructions, {trusted_lines:,} lines of Python. Caches, speculation and power are not "
         "modelled. See [what is proved, trusted and missing](SOUNDNESS.md)."
@@ -68,16 +70,16 @@ def fast_claim(measured: Iterable[Measured]) -> str:
         ),
         "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
-    return _item(f"**Fast.** {' '.join(text for text in told if text)}")
+    return item(f"**Fast.** {' '.join(text for text in told if text)}")
 
 
 def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
     """Return the claim about adoption."""
     names = [f"`{isa}`" for isa in sorted(set(isas))]
-    return _item(
+    return item(
         "**Easy to adopt.** A kernel is one assembly file and a C header, which you build with "
         "your own tools. It needs no library, allocates nothing and keeps no global state. "
-        f"The {kernels} kernels are for the instruction sets {_and(names)}. *Limit:* a kernel "
+        f"The {kernels} kernels are for the instruction sets {joined(names)}. *Limit:* a kernel "
         "does not check the CPU. Check it yourself, or call the [C dispatcher](docs/dispatch.md). "
         "AArch64 kernels are tested in an emulator, and not proved."
     )
@@ -103,8 +105,8 @@ def _calls(shown: Sequence[Speed]) -> Iterator[str]:
     yield from (speed.calls for speed in shown if speed.calls)
     if keyed := [speed.function for speed in shown if len(speed.keys) > 1]:
         yield (
-            f"Ranges of {_and(keyed)} cover 128-bit and 256-bit keys; their single lengths are for "
-            "128-bit keys."
+            f"Ranges of {joined(keyed)} cover 128-bit and 256-bit keys; their single lengths are "
+            "for 128-bit keys."
         )
 
 
@@ -137,7 +139,7 @@ def _every(standings: Iterable[Standing], side: Speed) -> Pairs:
 def _times(found: Sequence[tuple[Speed, Pairs]], when: str) -> str:
     """Return how many times as fast each function is; nothing where nothing was measured."""
     ranges = [f"{side.function} is {_range(pairs)} times" for side, pairs in found]
-    return f"{when} {_and(ranges)} as fast as the fastest other library." if ranges else ""
+    return f"{when} {joined(ranges)} as fast as the fastest other library." if ranges else ""
 
 
 def _cpus(sides: Sequence[tuple[Speed, Sequence[Standing]]]) -> str:
@@ -150,9 +152,9 @@ def _cpus(sides: Sequence[tuple[Speed, Sequence[Standing]]]) -> str:
     found = []
     for cpu, shown in titles.items():
         there = [name for name, cpus in of.items() if cpu in cpus]
-        alone = "" if len(there) == len(of) else f" ({_and(there)} only)"
+        alone = "" if len(there) == len(of) else f" ({joined(there)} only)"
         found.append(f"{max(shown, key=len)}{alone}")
-    return _and(found)
+    return joined(found)
 
 
 def _slower(side: Speed, standings: Iterable[Standing]) -> str:
@@ -163,8 +165,8 @@ def _slower(side: Speed, standings: Iterable[Standing]) -> str:
         # As the table rounds it: a ratio that reads 1.00 is not called slower.
         slow = {size for size, both in pairs if round(both.ratio, 2) < 1}
         if slow:
-            found.append(f"on {one.record.title} at {_and(_lengths(slow, pairs))}")
-    return f"{side.function} is slower {_and(found)}." if found else ""
+            found.append(f"on {one.record.title} at {joined(_lengths(slow, pairs))}")
+    return f"{side.function} is slower {joined(found)}." if found else ""
 
 
 def _lengths(some: Container[int], pairs: Pairs) -> list[str]:
@@ -181,7 +183,7 @@ def _lengths(some: Container[int], pairs: Pairs) -> list[str]:
 def _either_key(shown: Iterable[Speed]) -> str:
     """Return when a length is named, for functions with several key sizes."""
     of = [side.function for side in shown if len(side.keys) > 1]
-    return f"For {_and(of)}, these lists name a length if one key size is slower." if of else ""
+    return f"For {joined(of)}, these lists name a length if one key size is slower." if of else ""
 
 
 def _slower_where(what: str, found: Iterable[tuple[Speed, Sequence[Standing], str]]) -> str:
@@ -190,8 +192,8 @@ def _slower_where(what: str, found: Iterable[tuple[Speed, Sequence[Standing], st
     for side, standings, mode in found:
         slow = [one for one in standings if _least(one, side, mode) < 1]
         if slow:
-            told.append(f"{side.function} on {_and([one.record.title for one in slow])}")
-    return f"{what}: {_and(told)}." if told else ""
+            told.append(f"{side.function} on {joined([one.record.title for one in slow])}")
+    return f"{what}: {joined(told)}." if told else ""
 
 
 def _least(one: Standing, side: Speed, mode: str) -> float:
@@ -226,14 +228,3 @@ def goals_note(standings: Sequence[Standing], book: Book) -> str:
         f"We set {len(found)} [{goal}](docs/results.md#goals-of-aes-gcm) for AES-GCM before we "
         f"measured it, and reached {reached}."
     )
-
-
-def _and(items: Sequence[str]) -> str:
-    """Return "a, b and c"."""
-    *others, last = items
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _item(text: str) -> str:
-    """Return an item of a list, in lines of up to the width of prose."""
-    return wrapped(f"- {text}").replace("\n", "\n  ")

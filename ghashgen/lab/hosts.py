@@ -6,7 +6,7 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
-from ghashgen.lab.standing import markdown_table, wrapped
+from ghashgen.lab.pages import markdown_table, wrapped
 
 PAGE = "docs/hosts.md"
 """The page with the block, and beside it the folder of records."""

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ghashgen.lab.standing import Pair, Standing, figure, markdown_table, wrapped
+from ghashgen.lab.pages import markdown_table, wrapped
+from ghashgen.lab.standing import Pair, Standing, figure
 from ghashgen.records.core import IMIX_BURSTS, Cell, size_name
 from ghashgen.records.goals import Book, Goal, Goals
 

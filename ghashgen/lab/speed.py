@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from ghashgen.choice.rule import RULE
 from ghashgen.lab.edges import SHOWN, TITLES, edge_cells
 from ghashgen.lab.figures.speed import file_of
+from ghashgen.lab.pages import item, markdown_table, wrapped
 from ghashgen.lab.speeds.core import Measured, Speed
-from ghashgen.lab.standing import MARK, Standing, markdown_table, marked, shown, wrapped
+from ghashgen.lab.standing import MARK, Standing, marked, shown
 from ghashgen.records.cpus import lacking
 from ghashgen.records.records import Record
-from ghashgen.support.wording import counted
+from ghashgen.support.wording import counted, first_of
 
 LACKS = "the CPU lacks features that they need"
 
@@ -61,9 +62,9 @@ def _legend(shown: Iterable[Speed]) -> str:
         "peer, so both times are a little too low.",
         "**chained**: the ratio where each call waits for the result of the one before.",
         f"{MARK}: the kernel's code has changed since it was measured.",
-        *(item for speed in shown for item in speed.legend),
+        *(each for speed in shown for each in speed.legend),
     )
-    return "\n".join(wrapped(f"- {item}").replace("\n", "\n  ") for item in items)
+    return "\n".join(map(item, items))
 
 
 def speed_parts(speed: Speed, one: Standing) -> Iterable[str]:
@@ -130,14 +131,8 @@ def _missing(record: Record) -> str:
     for name, why in sorted(record.results.missing.items()):
         reason = LACKS if why.startswith("this CPU lacks") else why
         absent.setdefault(reason, []).append(name)
-    said = (f"{_some(names)}: {why}" for why, names in absent.items())
+    said = (f"{first_of(names, NAMED)}: {why}" for why, names in absent.items())
     return f" Not measured: {'; '.join(said)}."
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return some of these names, and how many more there are."""
-    more = len(names) - NAMED
-    return ", ".join(names) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"
 
 
 def _setup(standings: Sequence[Standing]) -> Iterator[str]:

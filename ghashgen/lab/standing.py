@@ -5,7 +5,6 @@ peer's time divided by the kernel's, both measured in turns in one process.
 """
 
 import math
-import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,9 +32,6 @@ from ghashgen.records.core import (
     Cell,
 )
 from ghashgen.records.records import Record, folder_of, load_records
-
-WIDTH = 100
-"""Columns of prose."""
 
 MARK = "\\*"
 """Marks a kernel whose figures are of other code than is checked in, in Markdown."""
@@ -290,15 +286,3 @@ def marked(part: str, names: Iterable[str]) -> str:
     for name in names:
         part = part.replace(f"`{name}`", f"`{name}`{MARK}")
     return part
-
-
-def wrapped(text: str) -> str:
-    """Return prose in lines of up to WIDTH columns."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; a column name with a leading > is right-aligned."""
-    rule = ["---:" if column.startswith(">") else "---" for column in columns]
-    heads = [column.removeprefix(">") for column in columns]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rule, *rows))

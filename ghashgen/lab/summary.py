@@ -24,22 +24,19 @@ from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
 from ghashgen.lab.hosts import PAGE as HOSTS
 from ghashgen.lab.hosts import Trial, host_parts, load_trials
+from ghashgen.lab.pages import README, markdown_table, wrapped
 from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.speed import measured_parts
 from ghashgen.lab.speeds.core import Measured, load_measured
-from ghashgen.lab.standing import markdown_table, wrapped
 from ghashgen.records.goals import Book, load_goals
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
 
-BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
-"""The markers in README.md, each alone on its line."""
-
 OUTPUT = "generated"
 """The checked-in output, below the project's root."""
 
-README, RESULTS = "README.md", "docs/results.md"
-"""The pages with a block, below the project's root."""
+RESULTS = "docs/results.md"
+"""The page of all figures, below the project's root."""
 
 MULTIPLIES = ("schoolbook", "karatsuba", "k", "winograd")
 GROUPS = (8, 16)
@@ -350,36 +347,3 @@ def _singles_text(singles: tuple[Single, ...]) -> str:
         "One block's multiplication between load and store, as papers/intel-2023 Table 11 counts: "
         f"{'; '.join(texts)}."
     )
-
-
-# -- pages ---------------------------------------------------------------------------------------
-
-
-def block_of(text: str, markers: tuple[str, str] = (BEGIN, END), name: str = README) -> str:
-    """Return the text between the markers of the file called `name`.
-
-    Raises:
-        GhashgenError: the markers are not there exactly once, in order.
-    """
-    return text[slice(*_bounds(text, markers, name))]
-
-
-def replaced(
-    text: str, block: str, markers: tuple[str, str] = (BEGIN, END), name: str = README
-) -> str:
-    """Return the text with `block` between its markers.
-
-    Raises:
-        GhashgenError: as `block_of`.
-    """
-    start, end = _bounds(text, markers, name)
-    return f"{text[:start]}{block}{text[end:]}"
-
-
-def _bounds(text: str, markers: tuple[str, str], name: str) -> tuple[int, int]:
-    begin, end = (f"{marker}\n" for marker in markers)
-    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise GhashgenError(
-            f"{name} does not have the lines {' and '.join(markers)} once each", "put them back"
-        )
-    return text.index(begin) + len(begin), text.index(end)

@@ -1,6 +1,6 @@
-"""Helpers for English: a count with its noun, and similar names for an unknown one."""
+"""Helpers for English: counts with their nouns, lists, and similar names for an unknown one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _MOST = 3
 """Most similar names to list."""
@@ -9,6 +9,18 @@ _MOST = 3
 def counted(number: int, noun: str, nouns: str = "") -> str:
     """Return "1 kernel", "2 kernels"; `nouns` is a plural that does not end in s."""
     return f"{number} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def joined(items: Iterable[object]) -> str:
+    """Return "a, b and c"; "" if there are none."""
+    *most, last = [str(item) for item in items] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def first_of(names: Sequence[str], shown: int) -> str:
+    """Return the first names, and how many more there are: "a, b and 3 more"."""
+    rest = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def near(word: str, known: Iterable[str]) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.aarch64 import WHERE, gas, machine
+from helpers.verbs import called, refused
 
 from ghashgen.arch.aarch64 import ARCH
 from ghashgen.arch.aarch64.abi import AAPCS64
@@ -16,7 +16,6 @@ from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.objects import read_object
 from ghashgen.check.validation.runners import native
 from ghashgen.check.validation.validate import validate
-from ghashgen.cli.main import cli
 from ghashgen.compiler.pipeline import compile_kernel, compile_programs
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
@@ -218,11 +217,6 @@ def test_a_folder_of_kernels_says_that_they_are_not_proved(gas: Tool, tmp_path: 
 
 
 def test_the_command_line_refuses_in_one_line() -> None:
-    def refused(*arguments: str) -> str:
-        result = CliRunner().invoke(cli, arguments)
-        assert result.exit_code != 0
-        return str(result.exception)
-
     said = refused("prove", "--isa", "pmull", "--blocks", "4")
     assert said == (
         "ghash_pmull_k_clmul1_x4 is for AArch64, which the prover does not read; "
@@ -235,7 +229,7 @@ def test_the_command_line_refuses_in_one_line() -> None:
     assert ports.endswith("which has no port tables; leave out --ports")
     assert "unknown abi 'sysv'" in refused("generate", "--isa", "pmull", "--abi", "sysv")
     assert "schedule" in refused("list", "--isa", "pmull", "--schedule", "zen4")
-    listed = CliRunner().invoke(cli, ["list", "--isa", "pmull", "--blocks", "4"])
+    listed = called("list", "--isa", "pmull", "--blocks", "4")
     assert "AArch64 kernels are not proved" in listed.output
 
 

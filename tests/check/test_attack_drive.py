@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from helpers.verbs import called
 
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
 from ghashgen.check.attack.drive import CUT_OFF, Budget, drive
@@ -211,8 +212,7 @@ def test_the_parts_are_listed() -> None:
 
 def test_a_pipe_is_told_how_far_a_part_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "EVERY", 0)
-    done = CliRunner().invoke(COMMAND, ["--part", "facts", "--count", "8", "--jobs", "1", "--json"])
-    assert done.exit_code == 0, done.output
+    done = called("attack", "--part", "facts", "--count", "8", "--jobs", "1", "--json")
     first, *rest = done.stderr.splitlines()
     assert first == f"facts: {parts()['facts'].purpose}"
     assert [line.partition(" done in ")[0] for line in rest] == ["facts: 1 of 2", "facts: 2 of 2"]

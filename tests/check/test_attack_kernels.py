@@ -5,15 +5,14 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.cpus import AS_FOUND
 from helpers.emulating import needs_bochs
+from helpers.verbs import called
 
 from ghashgen.check.attack import trial
 from ghashgen.check.attack.core import Options
 from ghashgen.check.attack.parts import kernels
 from ghashgen.check.attack.verdict import Verdict
-from ghashgen.cli.verbs.attack import COMMAND
 from ghashgen.kernels.ctr.kernel import CtrKernel
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
@@ -121,8 +120,7 @@ def test_one_of_them(tmp_path: Path) -> None:
     """The quick form of `ghashgen attack --part kernels`: one is proved, and right."""
     words = ["--part", "kernels", "--family", "hash", "--blocks", "1", "--no-segments"]
     words += ["--count", "1", "--seed", "1", "--keep", str(tmp_path), "--jobs", "1", "--json"]
-    done = CliRunner().invoke(COMMAND, words)
-    assert done.exit_code == 0, done.output
+    done = called("attack", *words)
     found = json.loads(done.stdout)["kernels"]
     assert (found["tried"], found["right"], found["findings"]) == (1, 1, [])
     assert found["calls"] > 500

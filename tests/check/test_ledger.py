@@ -18,7 +18,8 @@ from ghashgen.cli.verbs.options import default_out
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, Selection, catalogue, choose_of, look_up
-from ghashgen.lab.summary import RESULTS, block_of
+from ghashgen.lab.pages import block_of
+from ghashgen.lab.summary import RESULTS
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from helpers.verbs import refused
 
 from ghashgen.check.kept import read
 from ghashgen.cli.verbs import prove as command
@@ -221,5 +222,4 @@ def test_who_only_checks_loads_no_more_of_the_search_than_what_hands_on(project:
 
 
 def test_identities_have_no_certificates() -> None:
-    result = CliRunner().invoke(command.COMMAND, ["--identities", "--check"])
-    assert "no --check" in str(result.exception)
+    assert "no --check" in refused("prove", "--identities", "--check")

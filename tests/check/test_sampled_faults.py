@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 from helpers.emulating import needs_emulator
 from helpers.sampling import NARROW, SSE, subject_of_kernel, text_of
+from helpers.verbs import called
 
 from ghashgen.algebra.field.bitorder import Order, element_from_block
 from ghashgen.algebra.field.ghash import ghash_padded
@@ -257,8 +258,7 @@ def test_prove_object_runs(object_of: Callable[[str], bytes], folder: Path) -> N
     obj = folder / "stated.o"
     obj.write_bytes(object_of((ASM / "foreign.asm").read_text()))
     words = [str(obj), "--spec", str(ASM / "foreign.toml"), "--run"]
-    done = CliRunner().invoke(COMMAND, words)
-    assert done.exit_code == 0, done.output
+    done = called("prove-object", *words)
     assert "at random points with independent powers, groups of 4, then 1" in done.output
     done = CliRunner().invoke(COMMAND, [*words, "--json"])
     assert json.loads(done.stdout)["random_points"]["calls"] > 0

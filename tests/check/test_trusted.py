@@ -18,7 +18,8 @@ from ghashgen.check.trusted import (
     trusted_files,
     trusted_parts,
 )
-from ghashgen.lab.summary import RESULTS, block_of
+from ghashgen.lab.pages import block_of
+from ghashgen.lab.summary import RESULTS
 from ghashgen.support.paths import project_root
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from helpers.dispatching import AVX, AVX512, CASCADE_LAKE, SSE, ZEN4, ZEN5, entry, record, shipped
+from helpers.verbs import called, refused
 from msgspec import structs
 
 from ghashgen.arch.features import FEATURES_OFF
@@ -25,7 +25,7 @@ from ghashgen.choice.questions import Use
 from ghashgen.choice.recommend import Advice, Machine, machine
 from ghashgen.choice.recommend import recommend as asked
 from ghashgen.cli.verbs import recommend as verb
-from ghashgen.cli.verbs.recommend import COMMAND, lines
+from ghashgen.cli.verbs.recommend import lines
 from ghashgen.output.dispatcher import recorded
 from ghashgen.records.cpus import CORES, core_of, lacking, title_of
 from ghashgen.records.records import FOLDER, Record, load_records
@@ -374,8 +374,7 @@ def test_this_machine_by_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -
 
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
-    assert result.exit_code == 0
+    result = called("recommend", *arguments)
     return result.stdout if "--json" in arguments else result.output
 
 
@@ -422,8 +421,7 @@ def test_figures_of_other_code_are_left_out_and_that_is_said_in_a_line(
         subjects[fastest] = replace(subjects[fastest], digest=digest)
         doctored = replace(zen5, results=replace(zen5.results, cells=cells, subjects=subjects))
         monkeypatch.setattr(verb, "load_records", lambda folder, one=doctored: (one,))
-        done = CliRunner().invoke(COMMAND, ["--cpu", "zen5", "--bytes", "1024"])
-        assert done.exit_code == 0
+        done = called("recommend", "--cpu", "zen5", "--bytes", "1024")
         assert (f"\t{fastest}\t" in done.stdout) is wins
         assert done.stderr.count("since they were measured: 1 on Zen 5;") == (not wins)
 
@@ -435,8 +433,7 @@ def test_neither_compiler_nor_assembler_is_asked_for(monkeypatch: pytest.MonkeyP
 
 def test_an_empty_folder_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(verb, "CATALOGUE", str(tmp_path))
-    result = CliRunner().invoke(COMMAND, ["--cpu", "avx,pclmulqdq"])
-    assert "lists no kernel for op ghash" in str(result.exception)
+    assert "lists no kernel for op ghash" in refused("recommend", "--cpu", "avx,pclmulqdq")
 
 
 def test_records_of_two_cpus_are_kept_apart() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from helpers.dispatching import AVX, AVX2, AVX512, CASCADE_LAKE, SSE, ZEN5, entry, gcm_entry, record
+from helpers.verbs import called
 
 from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.classes import CLASSES
@@ -177,7 +178,7 @@ def test_bursts_take_a_kernel_that_has_the_functions() -> None:
 def test_the_catalogue_has_a_kernel_for_bursts(key: int) -> None:
     for cpu, known in (("Zen 4", True), ("Haswell", False)):
         asked = ["--use", "packets", "--key", str(key), "--cpu", cpu, "--json"]
-        (packets,) = json.loads(CliRunner().invoke(COMMAND, asked).stdout)["kernels"]
+        (packets,) = json.loads(called("recommend", *asked).stdout)["kernels"]
         assert ("beside" in packets) == known
         if known:
             assert packets["beside"]["use"] == "bursts"

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -25,12 +26,11 @@ from ghashgen.kernels import manifest
 from ghashgen.lab.report.gather import Sources, _speeds
 from ghashgen.lab.report.topics import topics
 from ghashgen.lab.standing import Standing, load_standings
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.choose import decide
 from ghashgen.lab.tune.goals import goals
-from ghashgen.lab.tune.measure import Measured
 from ghashgen.lab.tune.space import Candidate as Tuned
 from ghashgen.lab.tune.space import Unit
-from ghashgen.lab.tune.store import open_store
 from ghashgen.output.dispatcher import names_of, recorded
 from ghashgen.records.records import folder_of
 from ghashgen.support.paths import project_root
@@ -137,10 +137,9 @@ def test_tune_takes_the_same_from_the_same_figures(tmp_path: Path) -> None:
         Tuned(Unit(c.entry.kernel, (), 0, b"", c.entry.object.text_sha256), c.code_bytes)
         for c in same
     ]
-    results = record.results
-    measured = Measured(where, 0.0, "", tuple(results.subjects.values()), results.cells, {})
+    machine = replace(record.results.machine, cpu=where.cpu, features=where.features)
     with open_store(tmp_path / "store.sqlite") as store:
-        store.add(measured, FINE)
+        store.add(replace(record.results, machine=machine), where.method, FINE.key)
         found = decide(tuned, [where], store, (FINE,), goal.uses)
     known = Chooser((), [record]).hosts[0]
     for item in found:

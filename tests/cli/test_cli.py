@@ -62,6 +62,8 @@ def ghashgen(*words: str) -> subprocess.CompletedProcess[str]:
         ),
         (["vendor", "--into="], "--into has an empty value; give it a value, or leave it out"),
         (["prove", "--theorem", ""], "--theorem has an empty value; give it a value, or leave it"),
+        (["recommend", "--use", ""], "--use has an empty value; give it a value, or leave it out"),
+        (["vendor", "--format="], "--format has an empty value; give it a value, or leave it out"),
         (["prove", "--identities", "--name", "paper_optimized"], "no kernel, so --identities"),
         (["list", "--family", "hash", "--key", "128"], "kernels of family hash have no axis 'key'"),
         (

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.compiling import Job, assembled
+from helpers.verbs import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +14,6 @@ from ghashgen.arch.schedules import schedules
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.forms import form_of
-from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.compiler.schedule.costs import form, single
 from ghashgen.cost.audit import loop
@@ -65,8 +64,7 @@ def test_a_schedule_that_makes_no_sense_is_refused(
 
 def test_the_banner_says_how_it_was_scheduled_and_the_command_makes_it_again() -> None:
     words = ["--isa", AVX4.isa, "--multiply", AVX4.multiply, "--blocks", str(AVX4.blocks)]
-    done = CliRunner().invoke(GENERATE, [*words, "--schedule", AVX4.schedule, "--out", "-"])
-    assert done.exit_code == 0
+    done = called("generate", *words, "--schedule", AVX4.schedule, "--out", "-")
     head, command, *rest = done.output.splitlines()
     assert AVX4.name in head
     assert f"--schedule {AVX4.schedule}" in command

@@ -12,7 +12,7 @@ from ghashgen.compiler.hoist import hoist
 from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder, Value
-from ghashgen.ir.program import Mem, Program, RegClass, VReg
+from ghashgen.ir.program import Label, Mem, Program, RegClass, VReg
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.family import FAMILY
 from ghashgen.kernels.hash.kernel import Kernel
@@ -179,6 +179,20 @@ def test_hoisting_takes_the_constants_of_loops_alone() -> None:
     entry, loop, _ = hoist(b.program(), 16).blocks
     loads = [op.operands[1] for op in entry.ops if op.code.startswith("load")]
     assert [m.symbol for m in loads if isinstance(m, Mem)] == ["inside", "before"]
+    assert not [x for op in loop.ops for x in op.operands if isinstance(x, Mem)]
+
+
+def test_hoisting_needs_no_path_through_a_block_that_nothing_reaches() -> None:
+    b = Builder("one", ("out", "count"))
+    x = b.load(ALIGNED)
+    b.emit("jump", Label("loop"))
+    b.label("unreached")
+    with b.loop("loop"):
+        b.assign(x, b.xor(x, b.const(2, "inside")))
+        b.branch("not_below", b.params[1], 1, "loop")
+    b.store(Mem(base=b.params[0]), x)
+    entry, _, loop, _ = hoist(b.program(), 16).blocks
+    assert [op.comment for op in entry.ops][:1] == ["inside"]
     assert not [x for op in loop.ops for x in op.operands if isinstance(x, Mem)]
 
 

@@ -13,6 +13,7 @@ from ghashgen.check.ledger import dump
 from ghashgen.check.verdicts import Verdict
 from ghashgen.lab.report.data import Report
 from ghashgen.lab.report.gather import Sources, gather
+from ghashgen.lab.store import open_store
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.support.paths import project_root
 
@@ -55,7 +56,7 @@ def make_folder(root: Path, proofs: bool = True, names: tuple[str, ...] = NAMES)
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(origin / entry["file"], path)
     (kernels / "MANIFEST.json").write_text(json.dumps(body), encoding="utf-8")
-    made = Folder(root, kernels, root / "obj", root / "bench.json")
+    made = Folder(root, kernels, root / "obj", root / "bench.sqlite")
     if proofs:
         write_proofs(made)
     return made
@@ -99,6 +100,12 @@ def results(report: Report | None = None) -> Results:
     }
     machine = Machine("a core", ("avx", "pclmulqdq"), 2.5, "abc")
     return Results(machine, subjects, tuple(cells), {"pyca_gmac": "not here"})
+
+
+def keep(measured: Results, path: Path) -> None:
+    """Add a measurement to a store."""
+    with open_store(path) as store:
+        store.add(measured)
 
 
 def _run(rate: float, size: int) -> Run:

@@ -10,11 +10,11 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.lab.tune.goals import goals
-from ghashgen.lab.tune.measure import Batch, Effort, Host, Measured, Stage
+from ghashgen.lab.tune.measure import Batch, Effort, Host, Stage
 from ghashgen.lab.tune.measure import method as real_method
 from ghashgen.lab.tune.space import Candidate, Unit
 from ghashgen.output.artefact import make, sha256
-from ghashgen.records.core import FIXED_SIZES, Cell, Run, Subject
+from ghashgen.records.core import FIXED_SIZES, Cell, Machine, Results, Run, Subject
 from ghashgen.support.toolchain import assemble_text
 
 PLAIN = Kernel("avx", "winograd", "clmul1", 4)
@@ -83,7 +83,7 @@ class Fake:
     stop_after: int | None = None
     """Batches after which an interrupt comes."""
 
-    def __call__(self, batch: Batch) -> Measured:
+    def __call__(self, batch: Batch) -> Results:
         if self.stop_after is not None and len(self.asked) >= self.stop_after:
             raise KeyboardInterrupt
         self.asked.append((batch.stage.name, tuple(unit.name for unit in batch.units)))
@@ -92,7 +92,7 @@ class Fake:
 
 def measured(
     where: Host, batch: Batch, cycles: Cycles = per_group, peers: Mapping[str, float] | None = None
-) -> Measured:
+) -> Results:
     """What a machine with these figures answers; a peer's are per byte."""
     key = next((int(getattr(u.kernel, "key", 0)) for u in batch.units), 0)
     subjects = [
@@ -112,7 +112,8 @@ def measured(
         for size in ((FIXED_SIZES[mode],) if mode in FIXED_SIZES else batch.sizes)
         if subject.kind == "kernel" or mode != "init"
     ]
-    return Measured(where, 2.5, "abc", tuple(subjects), tuple(cells), {})
+    machine = Machine(where.cpu, where.features, 2.5, "abc")
+    return Results(machine, {s.name: s for s in subjects}, tuple(cells), {})
 
 
 def real_candidates(*blocks: int) -> tuple[Candidate, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ
+from helpers.verbs import called
 from helpers.verify_objects import assembled
 
 from ghashgen.arch.objects import read_object
@@ -157,8 +158,7 @@ def test_running_finds_an_aligned_access_and_a_table_that_knows_its_place(
 
 
 def generate(*words: str) -> str:
-    result = CliRunner().invoke(cli, ["generate", *words])
-    assert result.exit_code == 0, result.output
+    result = called("generate", *words)
     return result.output
 
 
@@ -201,16 +201,14 @@ def test_a_folder_of_a_version_that_knew_one_alignment_is_read(tmp_path: Path) -
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 def test_validate_takes_the_promise() -> None:
     words = ["validate", "--name", "ghash_sse_k_clmul1_x2", "--table-align", "8", "--json"]
-    result = CliRunner().invoke(cli, words)
-    assert result.exit_code == 0, result.output
+    result = called(*words)
     (verdict,) = json.loads(result.stdout)
     assert verdict["ok"]
 
 
 def test_prove_and_prove_object_take_the_promise(tmp_path: Path) -> None:
     words = ["prove", "--name", "ghash_sse_k_clmul1_x2", "--table-align", "8", "--json"]
-    result = CliRunner().invoke(cli, words)
-    assert result.exit_code == 0, result.output
+    result = called(*words)
     (verdict,) = json.loads(result.stdout)
     assert verdict["proved"]
     obj = tmp_path / "k.o"

@@ -4,15 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.compiling import emitted_text
+from helpers.verbs import called
 from helpers.verify_objects import assembled
 
 from ghashgen.arch.x86_64.abi import WIN64
 from ghashgen.check.proofs import statement
 from ghashgen.check.validation.cases import every_length
 from ghashgen.check.validation.runners import Emulated
-from ghashgen.cli.verbs import prove as prove_command
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import Built, build
@@ -115,6 +114,5 @@ def test_a_broken_convention_is_rejected_and_noticed(
 
 def test_the_verb_takes_the_convention() -> None:
     words = ["--abi", "win64", "--name", "ghash_avx512vl_k_clmul1_x2"]
-    result = CliRunner().invoke(prove_command.COMMAND, words)
-    assert result.exit_code == 0, result.output
+    result = called("prove", *words)
     assert "1 of 1 kernel proved" in result.output

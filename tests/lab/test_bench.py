@@ -8,20 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.benching import ANY, NEEDS, left_out, output, planted
 from helpers.cpus import AS_FOUND, CPUS, features, lacking
+from helpers.verbs import called, refused
 
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.cli.verbs import bench as verb
-from ghashgen.cli.verbs.bench import COMMAND
 from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject, bench
 from ghashgen.lab.bench.build import Program, build
 from ghashgen.lab.bench.export import COLUMNS, as_csv, as_plain
 from ghashgen.lab.bench.peers import PEERS, Peer
-from ghashgen.lab.bench.store import load, save
 from ghashgen.lab.bench.table import best_table, full_table, init_table
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.measure import Host
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import ratio, size_name, summarise
@@ -119,7 +118,7 @@ def test_an_absent_peer_is_named(folder: Path) -> None:
     def absent(cc: object, out: object) -> tuple[Path, ...]:
         raise GhashgenError("libnone.a is not installed", "apt-get install none")
 
-    peers = {"openssl": Peer("openssl", "none", "none", absent)}
+    peers = {"openssl": Peer("openssl", absent)}
     program: Program = build([], ("openssl",), folder, known=peers)
     assert program.absent == {"openssl": "libnone.a is not installed; apt-get install none"}
     assert "openssl" not in output([str(program.path), "list"])
@@ -233,23 +232,14 @@ def test_csv_and_json() -> None:
 
 
 def test_the_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "bench.sqlite"
-    first = save(_results(), path)
-    second = save(replace(_results(), cells=_results().cells[:2]), path)
-    assert load(path, first) == _results()
-    assert load(path).cells == _results().cells[:2]
-    assert (first, second) == (1, 2)
-    with pytest.raises(GhashgenError, match="no such measurement"):
-        load(path, 99)
-
-
-def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("these are my notes, and they are longer than a header of SQLite" * 20)
-    before = path.read_bytes()
-    with pytest.raises(GhashgenError, match="it is not a store"):
-        save(_results(), path)
-    assert path.read_bytes() == before
+    with open_store(tmp_path / "new" / "bench.sqlite") as store:
+        first = store.add(_results())
+        second = store.add(replace(_results(), cells=_results().cells[:2]))
+        assert store.load(first) == _results()
+        assert store.load().cells == _results().cells[:2]
+        assert (first, second) == (1, 2)
+        with pytest.raises(GhashgenError, match="no such measurement"):
+            store.load(99)
 
 
 # --- the command
@@ -259,18 +249,15 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
 def test_the_command_prints_json_and_stores(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     arguments = "--multiply winograd --isa avx --blocks 1 --peer portable --sizes 16 --quick --json"
-    result = CliRunner().invoke(
-        COMMAND, [*arguments.split(), "--mode", "throughput", "--store", str(store)]
-    )
-    assert result.exit_code == 0, result.output
+    result = called("bench", *arguments.split(), "--mode", "throughput", "--store", str(store))
     answer = json.loads(result.stdout)
     assert answer["machine"]["cpu"]
     assert {cell["size"] for cell in answer["cells"]} <= {16}
     assert set(answer["machine"]["features"]) == features()
     assert ("ghash_avx_winograd_clmul1_x1" in answer["missing"]) == bool(lacking(NEEDS))
-    assert load(store, 1).cells
-    with pytest.raises(GhashgenError, match="no such measurement"):
-        load(store, 2)
+    with open_store(store) as opened:
+        assert opened.load(1).cells
+        assert opened.last() == 1
 
 
 def test_a_record_that_would_be_refused_is_refused_before_the_measurement(
@@ -284,11 +271,10 @@ def test_a_record_that_would_be_refused_is_refused_before_the_measurement(
     fast = "--name paper_optimized --mode throughput --mode init --record --store"
     store = str(tmp_path / "s.sqlite")
     for sizes, lost in (("16", 8), ("16,4096", 5)):
-        result = CliRunner().invoke(COMMAND, [*fast.split(), store, "--sizes", sizes])
-        assert f"cpu.json holds {lost} figures that this run lacks" in str(result.exception)
+        assert f"cpu.json holds {lost} figures that this run lacks" in refused(
+            "bench", *fast.split(), store, "--sizes", sizes
+        )
 
 
 def test_the_command_refuses_sizes_that_are_none() -> None:
-    result = CliRunner().invoke(COMMAND, ["--sizes", "16,many"])
-    assert isinstance(result.exception, GhashgenError)
-    assert "is not a list of sizes" in str(result.exception)
+    assert "is not a list of sizes" in refused("bench", "--sizes", "16,many")

@@ -5,9 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from helpers.verbs import called
 
-from ghashgen.cli.verbs.bench_tool import COMMAND
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
@@ -103,8 +102,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(f"{here}.catalogue", lambda: (SMALL, SCHEDULED))
     monkeypatch.setattr(f"{here}.project_root", lambda: tmp_path)
     monkeypatch.setattr(tool, "main_job", lambda emulate: (tool.EMULATED, 400.0, "all emulated"))
-    answer = CliRunner().invoke(COMMAND, ["--emulated", "--record", "--json"])
-    assert answer.exit_code == 0, answer.output
+    answer = called("bench-tool", "--emulated", "--record", "--json")
     rows = {row["what"]: row for row in json.loads(answer.stdout)}
     assert list(rows) == [
         tool.MEDIAN, tool.WORST, tool.SCHEDULED, tool.CATALOGUE, tool.EMULATED
@@ -112,6 +110,5 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert rows[tool.EMULATED]["verdict"] == "missed by 100.0 s"
     (record,) = (tmp_path / tool.FOLDER).iterdir()
     assert tool.load(record)[tool.EMULATED].seconds == 400.0
-    plain = CliRunner().invoke(COMMAND, [])
-    assert plain.exit_code == 0
+    plain = called("bench-tool")
     assert SMALL.name in plain.stdout

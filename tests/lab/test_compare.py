@@ -15,11 +15,12 @@ from msgspec.structs import replace as changed
 from ghashgen.cli.verbs import compare as command
 from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject
 from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
-from ghashgen.lab.compare.document import NAME, block, current, markers, read, rendered
+from ghashgen.lab.compare.document import NAME, block, current, markers, rendered
 from ghashgen.lab.compare.measure import combine, figure, measure
 from ghashgen.lab.compare.record import FOLDER, Record, as_json, load, path_of, records_of
 from ghashgen.lab.compare.registry import studies
 from ghashgen.lab.compare.table import as_csv, missing, table
+from ghashgen.lab.pages import read_page
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
@@ -196,7 +197,7 @@ def test_the_block_says_how_and_what_differs() -> None:
 
 
 def test_only_the_block_is_replaced() -> None:
-    begin, end = markers(STUDY)
+    begin, end = (f"{marker}\n" for marker in markers(STUDY))
     text = f"before\n{begin}old\n{end}after\n"
     assert rendered(text, [(STUDY, ())]) == f"before\n{begin}{block(STUDY, ())}{end}after\n"
     for broken in ("before\n", f"{end}{begin}", f"{text}{text}"):
@@ -205,7 +206,7 @@ def test_only_the_block_is_replaced() -> None:
 
 
 def test_the_document_is_current() -> None:
-    assert read(ROOT) == current(ROOT)
+    assert read_page(ROOT / NAME) == current(ROOT)
 
 
 def test_what_a_paper_states_in_cycles_a_byte() -> None:
@@ -262,8 +263,8 @@ def test_record_keeps_the_result_and_writes_the_document(
     assert answer["paper"]["times"]["school book"] == 1.18
     assert load(path_of(clone, study, "new-cpu")) == result
     assert records_of(clone, study) == (*others, result)
-    assert read(clone) == current(clone)
-    assert "a core, 3.00 GHz" in read(clone)
+    assert read_page(clone / NAME) == current(clone)
+    assert "a core, 3.00 GHz" in read_page(clone / NAME)
 
 
 def test_record_refuses_before_it_measures(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import copy
 
 from ghashgen.lab.hosts import GOALS, PAGE, host_parts, load_trials
-from ghashgen.lab.summary import BEGIN, END
+from ghashgen.lab.pages import BEGIN, END
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.support.paths import project_root
 

@@ -43,8 +43,8 @@ from ghashgen.lab.model.rows import (
     topic,
     wanted,
 )
+from ghashgen.lab.pages import block_of, replaced
 from ghashgen.lab.standing import Standing
-from ghashgen.lab.summary import block_of, replaced
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.records.goals import parse
 from ghashgen.records.records import Record

@@ -1,14 +1,12 @@
 """The report in a real browser: light and dark, narrow and wide, without a network."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.browsing import CONTRAST, OVERFLOW, opened
-from helpers.reporting import NAMES, Folder, make_folder, results
+from helpers.reporting import NAMES, Folder, keep, make_folder, results
 
-from ghashgen.lab.bench.export import as_plain
 from ghashgen.lab.report.gather import gather
 from ghashgen.lab.report.page import Links, write
 from ghashgen.records.records import write_record
@@ -37,8 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 @pytest.fixture(scope="module")
 def address(folder: Folder) -> str:
     """The page of a small folder, every part of it present."""
-    measured = results(gather(folder.sources(None)))
-    folder.bench.write_text(json.dumps(as_plain(measured)), encoding="utf-8")
+    keep(results(gather(folder.sources(None))), folder.bench)
     report = gather(folder.sources(folder.bench))
     path, *_ = write(report, Links(folder.root / "out", folder.kernels, project_root()))
     return path.as_uri()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.reporting import NAMES, Folder, make_folder
+from helpers.reporting import NAMES, Folder, keep, make_folder
+from helpers.verbs import called
 
 from ghashgen.cli.verbs import report as command
-from ghashgen.lab.bench.export import as_plain
 from ghashgen.lab.report import choice
 from ghashgen.lab.report.data import Report
 from ghashgen.lab.report.families.gcm import TOPIC as AES_GCM
@@ -72,7 +72,7 @@ def _run(cycles: float) -> Run:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     root = tmp_path_factory.mktemp("report")
     made = make_folder(root, False, (*KERNELS, NAMES[2]))
-    made.bench.write_text(json.dumps(as_plain(measured())), encoding="utf-8")
+    keep(measured(), made.bench)
     return made
 
 
@@ -166,8 +166,7 @@ def test_neither_page_removes_what_the_other_drew(report: Report, folder: Folder
 
 def test_the_verb_writes_a_page_for_each_family(folder: Folder, tmp_path: Path) -> None:
     where = ["--kernels", str(folder.kernels), "--bench", str(folder.bench)]
-    done = CliRunner().invoke(command.COMMAND, [*where, "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
+    done = called("report", *where, "--out", str(tmp_path))
     written = {path.name for path in tmp_path.iterdir()}
     # A family has its page if the folder has kernels of it.
     assert {t.page for t in topics().values()} & written == {"report.html", "report-gcm.html"}
@@ -175,5 +174,5 @@ def test_the_verb_writes_a_page_for_each_family(folder: Folder, tmp_path: Path) 
     told = CliRunner().invoke(command.COMMAND, [*where, "--family", "gcm", "--json"])
     body = json.loads(told.stdout)
     assert (body["topic"], len(body["variants"])) == ("gcm", len(KERNELS))
-    default = json.loads(CliRunner().invoke(command.COMMAND, [*where, "--json"]).stdout)
+    default = json.loads(called("report", *where, "--json").stdout)
     assert (default["topic"], len(default["variants"])) == ("hash", 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from helpers.verbs import called
 
 from ghashgen.algebra import identities
 from ghashgen.check.ledger import dump, load
@@ -20,18 +20,9 @@ from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.figures import four, ports
 from ghashgen.lab.figures.gallery import FOLDER as FIGURES
 from ghashgen.lab.hosts import PAGE as HOSTS
+from ghashgen.lab.pages import BEGIN, END, README, block_of, replaced
 from ghashgen.lab.standing import MARK, Standing, load_standings
-from ghashgen.lab.summary import (
-    BEGIN,
-    END,
-    README,
-    RESULTS,
-    Summary,
-    block_of,
-    blocks,
-    gather,
-    replaced,
-)
+from ghashgen.lab.summary import RESULTS, Summary, blocks, gather
 from ghashgen.records.core import IMIX_BYTES, Cell, Machine, Results, Run, Subject
 from ghashgen.records.cpus import core_of
 from ghashgen.records.records import FOLDER, write_record
@@ -104,8 +95,7 @@ def gather_entries() -> Mapping[str, Entry]:
 
 
 def call(*options: str) -> str:
-    result = CliRunner().invoke(command.COMMAND, options, catch_exceptions=False)
-    assert result.exit_code == 0
+    result = called("summary", *options)
     return result.output
 
 

@@ -27,11 +27,11 @@ from ghashgen.choice.rule import take
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice
+from ghashgen.lab.store import Store, complete, open_store
 from ghashgen.lab.tune.choose import Decision, chosen, combined, decide
 from ghashgen.lab.tune.goals import cells_of, goals
 from ghashgen.lab.tune.measure import Batch, Host
 from ghashgen.lab.tune.space import Candidate, distinct, neighbours, space
-from ghashgen.lab.tune.store import Store, complete, open_store
 from ghashgen.lab.tune.sweep import Here, Plan, Swept, sweep
 from ghashgen.lab.tune.table import as_json, remarks, rows
 from ghashgen.support.errors import GhashgenError
@@ -143,8 +143,11 @@ def test_a_killed_writer_leaves_whole_measurements(path: Path) -> None:
         run(store, Fake(HERE))
         before = store.figures(HERE, COARSE)
         other = sqlite3.connect(path)
-        other.execute("insert into run select 99, machine, stage, git, at, ghz from run limit 1")
-        other.execute("insert into subject values (99, 'x', 'kernel', 'x', 1, 0)")
+        other.execute(
+            "insert into session select 99, at, cpu, features, clock_ghz, git, missing,"
+            " method, stage from session limit 1"
+        )
+        other.execute("insert into subject values (99, 'x', 'kernel', 1, 'x', '', 0)")
         assert store.figures(HERE, COARSE) == before
         other.close()
     with open_store(path) as store:
@@ -237,16 +240,15 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(GhashgenError, match="it is not a store"), open_store(notes):
         pass
     assert notes.read_bytes() == before
-    other = tmp_path / "other.sqlite"
-    with sqlite3.connect(other) as db:
+    foreign, old = tmp_path / "other.sqlite", tmp_path / "s.sqlite"
+    with sqlite3.connect(foreign) as db:
         db.execute("create table mine (a)")
     db.close()
-    with pytest.raises(GhashgenError, match="is not a store of ghashgen tune"), open_store(other):
-        pass
-    with open_store(tmp_path / "s.sqlite") as store:
-        store.db.execute("pragma user_version = 9")
-    with pytest.raises(GhashgenError, match="has schema 9"), open_store(tmp_path / "s.sqlite"):
-        pass
+    with open_store(old) as store:
+        store.db.execute("pragma user_version = 2")
+    for path in (foreign, old):
+        with pytest.raises(GhashgenError, match="not a store of this version"), open_store(path):
+            pass
 
 
 # --- choice

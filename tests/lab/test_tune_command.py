@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from helpers.cpus import features, lacking, too_little
 from helpers.tuning import COARSE, FINE, MODES, SMALL, SSE, Fake, host, lasting, real_candidates
+from helpers.verbs import called, refused
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
@@ -16,16 +17,17 @@ from ghashgen.choice.classes import SizeClass
 from ghashgen.cli.verbs.tune import COMMAND
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import QUICK, QUICK_SIZES
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.choose import decide
 from ghashgen.lab.tune.goals import cells_of, goals
 from ghashgen.lab.tune.goals import quick as first_look
 from ghashgen.lab.tune.measure import COARSE as COARSE_STAGE
 from ghashgen.lab.tune.measure import FINE as FINE_STAGE
-from ghashgen.lab.tune.measure import FIRST_LOOK, Batch, Measured, describe, measure
+from ghashgen.lab.tune.measure import FIRST_LOOK, Batch, describe, measure
 from ghashgen.lab.tune.rank import rank
-from ghashgen.lab.tune.store import open_store
 from ghashgen.lab.tune.sweep import Here, Plan, sweep
 from ghashgen.output.artefact import make
+from ghashgen.records.core import Results
 from ghashgen.run.harness import MissingFeatures
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
@@ -93,7 +95,7 @@ def test_a_tiny_sweep_measures(path: Path, as_cpu: str) -> None:
         assert (swept.measured, swept.failures) == (4, [])
         (decision,) = decide(items, [here], store, (FINE, COARSE), uses)
         assert decision.cycles > 0
-        assert store.db.execute("select git, ghz > 0 from run limit 1").fetchone()[1] == 1
+        assert store.load().machine.clock_ghz > 0
         again = sweep(items, Here(here, measure), store, plan)
         assert (again.measured, again.kept) == (0, 4)
 
@@ -121,15 +123,14 @@ def test_the_command(
     choice += ["--blocks", "8", "--op", "ghash"]
     choice += ["--fold", "group", "--order", "reflected", "--powers", "memory"]
     arguments = [*choice, "--store", str(store), "--write", str(path)]
-    result = CliRunner().invoke(COMMAND, [*arguments, "--json"], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    result = called("tune", *arguments, "--json")
     answer = json.loads(result.stdout)
     basis = {row["isa"]: row["basis"] for row in answer["choices"]}
     assert basis == {isa: MEASURED if isa in measured else MODEL for isa in ("sse", "avx512")}
     on = {row["on"] for row in answer["choices"] if row["basis"] == MODEL}
     assert on == ({"icelake-server"} if MODEL in basis.values() else set())
     assert [item.isa for item in load(path).sets] == ["avx512", "sse"]
-    text = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False).stdout
+    text = called("tune", *arguments).stdout
     assert ("MODEL, not measured" in text) == (MODEL in basis.values())
     before = path.read_bytes()
     assert b"\x00" not in before
@@ -156,7 +157,7 @@ def test_quick_takes_a_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     batches: list[Batch] = []
     fake = Fake(here, lambda name, size: 100.0 + size)
 
-    def note(batch: Batch, core: int) -> Measured:
+    def note(batch: Batch, core: int) -> Results:
         batches.append(batch)
         return fake(batch)
 
@@ -164,8 +165,7 @@ def test_quick_takes_a_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("ghashgen.cli.verbs.tune.measure", note)
     arguments = ["--isa", "sse", "--multiply", "k", "--reduce", "clmul1", "--blocks", "8"]
     arguments += ["--store", str(tmp_path / "s.sqlite")]
-    quick = CliRunner().invoke(COMMAND, [*arguments, "--quick"], catch_exceptions=False)
-    assert quick.exit_code == 0, quick.output
+    quick = called("tune", *arguments, "--quick")
     assert "quick stage" in quick.output
     assert {batch.sizes for batch in batches} == {QUICK_SIZES}
     assert [batch.stage for batch in batches] == [COARSE_STAGE, FIRST_LOOK]
@@ -195,12 +195,10 @@ def test_what_cannot_end_well_is_refused_before_the_sweep(
     tmp_path: Path, option: list[str], why: str
 ) -> None:
     store = tmp_path / "s.sqlite"
-    result = CliRunner().invoke(COMMAND, ["--isa", "sse", "--store", str(store), *option])
-    assert why in str(result.exception)
+    assert why in refused("tune", "--isa", "sse", "--store", str(store), *option)
     assert not store.exists()
 
 
 def test_the_command_refuses_polyval(tmp_path: Path) -> None:
     arguments = ["--op", "polyval", "--store", str(tmp_path / "s.sqlite")]
-    result = CliRunner().invoke(COMMAND, arguments)
-    assert "only kernels of op ghash" in str(result.exception)
+    assert "only kernels of op ghash" in refused("tune", *arguments)

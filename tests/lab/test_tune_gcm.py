@@ -1,19 +1,17 @@
 """Tuning of AES-GCM: uses, sizes of keys, peers by key, the model. No timing decides a test."""
 
-import sqlite3
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.cpus import features, lacking, too_little
 from helpers.tuning import COARSE, FINE, Fake, host, known
+from helpers.verbs import called, refused
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.choice.chosen import MODEL, Chosen, dump, load
 from ghashgen.choice.classes import SizeClass
-from ghashgen.cli.verbs.tune import COMMAND
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import brought
 from ghashgen.kernels.gcm.catalogue import catalogue
@@ -21,12 +19,12 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench.contest import contests
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.choose import chosen, decide
 from ghashgen.lab.tune.goals import cells_of, goals, modes_of, sizes_to_measure
 from ghashgen.lab.tune.measure import Batch, describe, measure
 from ghashgen.lab.tune.rank import rank
 from ghashgen.lab.tune.space import Candidate, space
-from ghashgen.lab.tune.store import open_store
 from ghashgen.lab.tune.sweep import Here, Plan, sweep
 from ghashgen.lab.tune.table import rows
 from ghashgen.output.artefact import make, sha256
@@ -151,22 +149,6 @@ def test_a_kernel_without_a_function_is_not_asked_for_it(tmp_path: Path) -> None
     assert [d.use for d in found] == [PARTS]
 
 
-def test_a_store_from_before_keys_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "s.sqlite"
-    with open_store(path) as store:
-        sweep(CANDIDATES[:1], Here(HERE, Fake(HERE, cycles)), store, PLAN)
-        before = store.figures(HERE, COARSE)
-    with sqlite3.connect(path) as db:
-        db.execute("alter table subject drop column key")
-        db.execute("pragma user_version = 1")
-    db.close()
-    for _ in range(2):
-        with open_store(path) as store:
-            after = store.figures(HERE, COARSE)
-        assert after.keys() == before.keys()
-        assert {figure.key for figure in after.values()} == {0}
-
-
 def test_the_model_ranks_aes_gcm() -> None:
     pytest.importorskip("bochscpu", reason="the emulator is not installed")
     items = [real(KERNELS[3])]
@@ -200,7 +182,7 @@ def test_a_batch_of_aes_gcm_is_measured(as_cpu: str) -> None:
     measured = measure(batch)
     ours = {(c.mode, c.size) for c in measured.cells if c.name == item.unit.name}
     assert ours == {("open", 48), ("imix", IMIX_BYTES)}
-    assert {s.key for s in measured.subjects} == {128}
+    assert {s.key for s in measured.subjects.values()} == {128}
 
 
 @pytest.mark.parametrize(
@@ -214,8 +196,7 @@ def test_a_batch_of_aes_gcm_is_measured(as_cpu: str) -> None:
 )
 def test_what_the_command_refuses(tmp_path: Path, arguments: list[str], why: str) -> None:
     store = tmp_path / "s.sqlite"
-    result = CliRunner().invoke(COMMAND, [*arguments, "--store", str(store)])
-    assert why in str(result.exception)
+    assert why in refused("tune", *arguments, "--store", str(store))
     assert not store.exists()
 
 
@@ -226,8 +207,7 @@ def test_the_command_tunes_aes_gcm(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = tmp_path / "chosen.json"
     arguments = ["--key", "192", "--isa", "sse", "--isa", "avx", "--use", "bulk", "--use", "parts"]
     arguments += ["--store", str(tmp_path / "s.sqlite"), "--write", str(path)]
-    result = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    result = called("tune", *arguments)
     assert "chosen set of 2 of avx (measured), 2 of sse (measured)" in result.output
     made: Chosen = load(path)
     kernels: set[Point] = set(made.kernels)

@@ -29,10 +29,11 @@ from helpers.tuning import (
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.cli.verbs.tune import _unmeasurable
+from ghashgen.lab.store import complete, open_store
 from ghashgen.lab.tune.lab import Lab, lab
-from ghashgen.lab.tune.measure import Batch, Host, Measured, alone, describe, measure
-from ghashgen.lab.tune.store import complete, open_store
+from ghashgen.lab.tune.measure import Batch, Host, alone, describe, measure
 from ghashgen.lab.tune.sweep import Plan, Task, sweep
+from ghashgen.records.core import Results
 from ghashgen.support.errors import GhashgenError
 
 if TYPE_CHECKING:  # it takes half a second
@@ -68,11 +69,11 @@ def by_name() -> Host:
     return host("no AVX", SSE) if name.startswith("sse") else host("with AVX", AVX)
 
 
-def answer(batch: Batch) -> Measured:
+def answer(batch: Batch) -> Results:
     return measured(by_name(), batch)
 
 
-def refuse(batch: Batch) -> Measured:
+def refuse(batch: Batch) -> Results:
     raise GhashgenError(f"{batch.units[0].name} gives a wrong GHASH", "validate it")
 
 
@@ -138,7 +139,7 @@ def one_kind() -> Host:
     return host("one kind", AVX)
 
 
-def dies_once(batch: Batch) -> Measured:
+def dies_once(batch: Batch) -> Results:
     """The first to be given the batch of 8 blocks is killed over it."""
     mark = Path(os.environ[MARK])
     if batch.units[0].kernel.blocks == 8 and not mark.exists():
@@ -148,7 +149,7 @@ def dies_once(batch: Batch) -> Measured:
     return measured(one_kind(), batch)
 
 
-def always_dies(batch: Batch) -> Measured:
+def always_dies(batch: Batch) -> Results:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
@@ -197,11 +198,11 @@ def measure_really(runner: Lab) -> None:
         run_all(runner, [Task(runner.hosts()[0], batch)])
 
 
-def run_all(runner: Lab, tasks: Sequence[Task]) -> list[Measured]:
+def run_all(runner: Lab, tasks: Sequence[Task]) -> list[Results]:
     return [outcome.measured for outcome in runner.run(tasks) if outcome.measured]
 
 
-def sorted_by_name(found: list[Measured]) -> list[Measured]:
+def sorted_by_name(found: list[Results]) -> list[Results]:
     return sorted(found, key=lambda item: item.cells[0].name)
 
 

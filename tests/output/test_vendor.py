@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from helpers.verbs import called, refused
 
 from ghashgen import __version__
 from ghashgen.check import evidence, vendoring
@@ -21,7 +22,6 @@ from ghashgen.output import maker, vendored
 from ghashgen.output.artefact import Artefact, sha256
 from ghashgen.output.generate import made
 from ghashgen.output.hosts.registry import DEFAULT, hosts
-from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -42,27 +42,8 @@ FILES = BUILD | {
 MINE = "mine.c"
 
 
-def call(*words: object) -> tuple[int, str]:
-    """The exit status of the verb, and what it says: its output, or its refusal."""
-    result = CliRunner().invoke(cli, ["vendor", *map(str, words)])
-    if result.exception is None:
-        return 0, result.output
-    if isinstance(result.exception, GhashgenError):
-        # The line that main prints, with status 2.
-        return 2, f"{result.output}{result.exception}"
-    raise result.exception
-
-
-def refused(*words: object) -> str:
-    status, said = call(*words)
-    assert status == 2, said
-    return said
-
-
 def done(*words: object) -> str:
-    status, said = call(*words)
-    assert status == 0, said
-    return said
+    return called("vendor", *words).output
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -74,7 +55,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def states(folder: Path) -> dict[str, str]:
-    _, said = call("--check", folder)
+    said = CliRunner().invoke(cli, ["vendor", "--check", str(folder)]).output
     lines = [line.split("\t") for line in said.splitlines() if "\t" in line]
     return dict(lines[1:])
 
@@ -171,7 +152,7 @@ def test_an_edited_file_stays(into: Path, name: str) -> None:
     path = into / name
     path.write_text(path.read_text().replace("ghash", "gHash", 1))
     before = contents(into)
-    said = refused("--into", into, *CHOICE)
+    said = refused("vendor", "--into", into, *CHOICE)
     assert f"{path} was edited by hand" in said
     assert "--force" in said
     assert contents(into) == before
@@ -182,7 +163,7 @@ def test_an_edited_file_stays(into: Path, name: str) -> None:
 
 def test_a_file_that_is_not_ours_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "LICENSE").write_text("mine\n")
-    said = refused("--into", tmp_path, "--name", ONE)
+    said = refused("vendor", "--into", tmp_path, "--name", ONE)
     assert "LICENSE exists and VENDORED does not list it" in said
     assert contents(tmp_path) == {"LICENSE": b"mine\n"}
 
@@ -191,7 +172,9 @@ def test_a_folder_in_the_place_of_a_file_is_refused_even_with_force(into: Path) 
     (into / "LICENSE").unlink()
     (into / "LICENSE").mkdir()
     before = contents(into)
-    assert "LICENSE is a folder; move it away" in refused("--into", into, *CHOICE, "--force")
+    assert "LICENSE is a folder; move it away" in refused(
+        "vendor", "--into", into, *CHOICE, "--force"
+    )
     assert contents(into) == before
     assert states(into)["LICENSE"] == "edited by hand"
 
@@ -206,7 +189,7 @@ def test_what_is_no_longer_made_and_was_edited_stays(into: Path) -> None:
     path = into / f"{ONE}.asm"
     path.write_text("; mine\n")
     before = contents(into)
-    assert f"{path} was edited by hand" in refused("--into", into, "--name", TWO)
+    assert f"{path} was edited by hand" in refused("vendor", "--into", into, "--name", TWO)
     assert contents(into) == before
     done("--into", into, "--name", TWO, "--force")
     assert not path.exists()
@@ -217,8 +200,10 @@ def test_an_edited_record_has_nothing_removed(into: Path) -> None:
     path = into / "VENDORED"
     mine = f"{sha256((into / MINE).read_bytes())}  {MINE}\n"
     path.write_text(path.read_text().replace("# the lines above", f"{mine}# the lines above"))
-    assert "VENDORED was edited by hand" in refused("--into", into, "--name", TWO)
-    assert "VENDORED was edited by hand, so ghashgen does not trust it" in refused("--into", into)
+    assert "VENDORED was edited by hand" in refused("vendor", "--into", into, "--name", TWO)
+    assert "VENDORED was edited by hand, so ghashgen does not trust it" in refused(
+        "vendor", "--into", into
+    )
     assert "removed" not in done("--into", into, "--name", TWO, "--force")
     assert (into / MINE).exists()
     assert (into / f"{ONE}.asm").exists()
@@ -230,7 +215,7 @@ def test_a_record_that_lists_files_elsewhere_is_none(into: Path, name: str) -> N
     body = path.read_text().partition("# the lines above")[0] + f"{'0' * 64}  {name}\n"
     path.write_text(f"{body}# the lines above: sha256 {sha256(body.encode())}\n")
     for words in (("--into", into, *CHOICE, "--force"), ("--check", into)):
-        assert "is not a record of vendored files; restore it" in refused(*words)
+        assert "is not a record of vendored files; restore it" in refused("vendor", *words)
 
 
 def test_options_of_a_record_name_no_other_folder(into: Path, tmp_path: Path) -> None:
@@ -238,7 +223,7 @@ def test_options_of_a_record_name_no_other_folder(into: Path, tmp_path: Path) ->
     assert record is not None
     words = (*record.options, "--into", str(tmp_path / "other"))
     (into / "VENDORED").write_text(vendored.dump(replace(record, options=words), ""))
-    assert "does not trust it" in refused("--into", into)
+    assert "does not trust it" in refused("vendor", "--into", into)
     assert not (tmp_path / "other").exists()
 
 
@@ -257,7 +242,7 @@ def test_an_interrupted_run_leaves_what_was_there(
     room = evidence if step == "build_made" else vendoring
     monkeypatch.setattr(room, step, interrupt)
     with pytest.raises(SystemExit):
-        call("--into", into, "--name", TWO)
+        done("--into", into, "--name", TWO)
     assert contents(into) == before
 
 
@@ -272,7 +257,7 @@ def test_a_full_disk_leaves_what_was_there(into: Path, monkeypatch: pytest.Monke
         return write(path, text, **how)
 
     monkeypatch.setattr(Path, "write_text", third_fails)
-    said = refused("--into", into, *CHOICE, "--prefix", "p_")
+    said = refused("vendor", "--into", into, *CHOICE, "--prefix", "p_")
     assert "No space left on device; make room" in said
     assert contents(into) == before
 
@@ -293,7 +278,7 @@ def test_a_run_that_was_killed_while_files_were_moved_is_finished_by_the_next(
     with monkeypatch.context() as killed:
         killed.setattr(Path, "replace", fifth_dies)
         with pytest.raises(InterruptedError):
-            call(*words)
+            done(*words)
     assert set(states(into).values()) == {"edited by hand", "unchanged"}
     assert f"{into / MINE}" not in {str(path) for path in moved}
     done(*words)
@@ -342,7 +327,7 @@ def test_a_file_with_other_code_than_was_made_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faulty(monkeypatch, wrong_product)
-    said = refused("--into", tmp_path, "--name", ONE)
+    said = refused("vendor", "--into", tmp_path, "--name", ONE)
     assert f"{ONE} is not proved: the object that was proved has other code than the file" in said
     assert contents(tmp_path) == {}
 
@@ -358,7 +343,7 @@ def test_a_wrong_kernel_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return replace(bad, code=read_object(data).code)
 
     faulty(monkeypatch, wrong)
-    said = refused("--into", tmp_path / "new", "--name", ONE)
+    said = refused("vendor", "--into", tmp_path / "new", "--name", ONE)
     assert f"{ONE} is not proved: function: {ONE}_" in said
     assert "nothing was written" in said
     assert not (tmp_path / "new").exists()
@@ -371,7 +356,7 @@ def test_a_wrong_kernel_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_kernel_that_the_prover_does_not_read_needs_a_word(tmp_path: Path) -> None:
     words = ("--into", tmp_path, "--isa", "pmull", "--multiply", "k", "--blocks", "1")
-    said = refused(*words)
+    said = refused("vendor", *words)
     assert "for AArch64, which the prover does not read; pass --unproved" in said
     assert contents(tmp_path) == {}
 
@@ -416,7 +401,7 @@ def test_the_record_says_where_time_depends_on_a_tag(
 def test_a_missing_file_is_named(into: Path) -> None:
     (into / "ghashgen.h").unlink()
     assert states(into) == {f: "missing" if f == "ghashgen.h" else "unchanged" for f in FILES}
-    said = refused("--check", into)
+    said = refused("vendor", "--check", into)
     assert f"{into} is not what this version makes: ghashgen.h is missing; " in said
 
 
@@ -435,7 +420,7 @@ def test_another_version_is_told(
     monkeypatch.setattr(maker, "__version__", version)
     monkeypatch.setattr(maker, "sources_sha256", lambda: "0" * 64)
     assert states(into) == {f: "edited by hand" if f == "LICENSE" else state for f in FILES}
-    assert call("--check", into)[0] == 2
+    assert f"{into} is not what this version makes" in refused("vendor", "--check", into)
 
 
 def test_another_prover_makes_the_record_old_and_no_kernel(
@@ -453,7 +438,7 @@ def test_a_folder_is_compared_without_an_assembler(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     assert set(states(into).values()) == {"unchanged"}
-    assert call("--check", into)[0] == 0
+    done("--check", into)
 
 
 def test_what_emitted_files_depend_on_is_all_that_they_may_import() -> None:
@@ -489,17 +474,17 @@ def test_a_wrong_call_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert said in refused(*words)
+    assert said in refused("vendor", *words)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_options_alone_are_no_kernels(into: Path) -> None:
-    said = refused("--into", into, "--prefix", "p_")
+    said = refused("vendor", "--into", into, "--prefix", "p_")
     assert f"name all: ghashgen vendor --into {into} --name {ONE} --name {TWO} --prefix p_" in said
 
 
 def test_json(into: Path) -> None:
-    found = json.loads(CliRunner().invoke(cli, ["vendor", "--into", str(into), "--json"]).stdout)
+    found = json.loads(called("vendor", "--into", str(into), "--json").stdout)
     assert found["files"] == dict.fromkeys(FILES, "unchanged")
     assert (found["kernels"], found["not_proved"]) == ([ONE, TWO], [])
     assert json.loads(done("--check", into, "--json"))["files"] == dict.fromkeys(FILES, "unchanged")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from helpers.installed import need_programs
-from helpers.vendor_calls import vendor
+from helpers.verbs import called
 
 from ghashgen.kernels.target import target
 from ghashgen.output.hosting import render_host
@@ -48,7 +48,7 @@ def test_messages_in_pieces_are_those_of_the_standard(
 
 
 def test_one_file_replaces_one_of_its_own(tmp_path: Path) -> None:
-    said = vendor("--host", "aws-lc", "--into", tmp_path / "ghashgen", "--dry-run").stdout
+    said = called("vendor", "--host", "aws-lc", "--into", tmp_path / "ghashgen", "--dry-run").stdout
     files = {line.split("\t")[0] for line in said.splitlines() if line.endswith("\tnew")}
     assert files == {
         *("aesni-gcm-avx512.S", "aws-lc-gcm.h"),

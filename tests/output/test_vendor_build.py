@@ -8,12 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need, need_x86
 from helpers.installed import installed
+from helpers.verbs import called
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.cli.main import cli
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import find_cc
 
@@ -30,8 +29,7 @@ CHOICE = (
 def vendored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_x86()
     folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
-    result = CliRunner().invoke(cli, ["vendor", "--into", str(folder), *CHOICE.split()])
-    assert result.exit_code == 0, result.output
+    called("vendor", "--into", str(folder), *CHOICE.split())
     return folder
 
 

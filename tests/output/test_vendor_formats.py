@@ -6,14 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.cpus import AS_FOUND, need
 from helpers.installed import installed, need_programs
+from helpers.verbs import called, refused
 from helpers.windows import CC as MINGW
 from helpers.windows import WINES
 
-from ghashgen.cli.main import cli
-from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_cc
 
 NAME = "ghash_sse_k_clmul1_x1"
@@ -46,8 +44,7 @@ MAGIC = {"elf64": b"\x7fELF", "macho64": b"\xcf\xfa\xed\xfe", "win64": b"\x64\x8
 @pytest.fixture(scope="module")
 def vendored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("formats") / "ghashgen"
-    result = CliRunner().invoke(cli, ["vendor", "--into", str(folder), *WORDS])
-    assert result.exit_code == 0, result.output
+    result = called("vendor", "--into", str(folder), *WORDS)
     assert f"to prove now, or from the cache: {NAME}\n" in result.stderr
     return folder
 
@@ -150,6 +147,4 @@ def test_other_tools_take_this_platform(
     ],
 )
 def test_what_several_formats_refuse(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
-    result = CliRunner().invoke(cli, ["vendor", "--into", str(tmp_path), *words])
-    assert isinstance(result.exception, GhashgenError)
-    assert said in str(result.exception)
+    assert said in refused("vendor", "--into", str(tmp_path), *words)

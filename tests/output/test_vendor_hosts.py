@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need, need_x86
 from helpers.installed import need_programs
-from helpers.vendor_calls import refused, vendor
+from helpers.verbs import called, refused
 
 from ghashgen.check import vendoring
 from ghashgen.kernels.selection import Choice, look_up
@@ -50,7 +50,7 @@ def options_in(folder: Path) -> tuple[str, ...]:
 def for_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_x86()
     folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
-    vendor("--host", "c", *CHOICE, "--into", folder)
+    called("vendor", "--host", "c", *CHOICE, "--into", folder)
     return folder
 
 
@@ -131,7 +131,7 @@ def test_add_keeps_the_host(for_c: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kernels"
     shutil.copytree(for_c, folder)
     before = {path.name for path in folder.iterdir()}
-    vendor("--into", folder, "--add", "--name", HASH)
+    called("vendor", "--into", folder, "--add", "--name", HASH)
     assert {path.name for path in folder.iterdir()} - before == {
         *(f"{HASH}.asm", "ghashgen_dispatch.c", "ghashgen_dispatch.h")
     }
@@ -142,24 +142,24 @@ def test_add_keeps_the_host(for_c: Path, tmp_path: Path) -> None:
 
 def test_a_host_is_added_to_a_plain_folder_and_made_again(tmp_path: Path) -> None:
     name = "gcm128_sse_karatsuba_shiftxor_x4"
-    vendor("--into", tmp_path, "--name", HASH)
-    vendor("--into", tmp_path, "--add", "--name", name, "--host", "c")
+    called("vendor", "--into", tmp_path, "--name", HASH)
+    called("vendor", "--into", tmp_path, "--add", "--name", name, "--host", "c")
     assert options_in(tmp_path) == ("--name", HASH, "--name", name, "--host", "c")
     assert (tmp_path / "ghashgen_test.c").exists()
     assert (tmp_path / "ghashgen_gcm_dispatch.c").exists()
-    assert "17 unchanged" in vendor("--into", tmp_path).stdout
+    assert "17 unchanged" in called("vendor", "--into", tmp_path).stdout
 
 
 def test_add_keeps_the_dispatcher_of_recommended(tmp_path: Path) -> None:
     """Of a family with one kernel: --name alone writes none, and the CPU was never asked."""
-    vendor("--into", tmp_path, "--recommended", *COUNTERS, "sse")
+    called("vendor", "--into", tmp_path, "--recommended", *COUNTERS, "sse")
     assert (tmp_path / "ghashgen_ctr_dispatch.c").exists()
-    said = vendor("--into", tmp_path, "--add", "--name", HASH).stdout
+    said = called("vendor", "--into", tmp_path, "--add", "--name", HASH).stdout
     assert "removed" not in said
     assert (tmp_path / "ghashgen_ctr_dispatch.c").exists()
     assert options_in(tmp_path)[-1] == "--dispatcher"
     # The folder's choice stays when it is made again.
-    assert "14 unchanged" in vendor("--into", tmp_path).stdout
+    assert "14 unchanged" in called("vendor", "--into", tmp_path).stdout
 
 
 def test_other_peoples_files_are_named_and_ours_left_out(tmp_path: Path) -> None:
@@ -167,19 +167,19 @@ def test_other_peoples_files_are_named_and_ours_left_out(tmp_path: Path) -> None
     mine.write_text("# mine\n")
     (tmp_path / "meson.build").write_text("# mine\n")
     words = ("--into", tmp_path, "--name", HASH)
-    said = refused(*words)
+    said = refused("vendor", *words)
     assert f"CMakeLists.txt, meson.build in {tmp_path} exist and VENDORED does not list" in said
     assert "leave out ours with --no-build-files" in said
-    vendor(*words, "--no-build-files")
+    called("vendor", *words, "--no-build-files")
     assert mine.read_text() == "# mine\n"
     assert not (tmp_path / "ghashgen.mk").exists()
     assert "CMakeLists.txt" not in (tmp_path / "VENDORED").read_text()
-    assert "unchanged" in vendor("--into", tmp_path).stdout
+    assert "unchanged" in called("vendor", "--into", tmp_path).stdout
     assert mine.read_text() == "# mine\n"
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "LICENSE").write_text("mine")
     # Another file of ours cannot be left out.
-    said = refused("--into", tmp_path / "new", "--name", HASH)
+    said = refused("vendor", "--into", tmp_path / "new", "--name", HASH)
     assert "LICENSE exists" in said
     assert "--no-build-files" not in said
 
@@ -198,7 +198,7 @@ def test_other_peoples_files_are_named_and_ours_left_out(tmp_path: Path) -> None
     ],
 )
 def test_a_wrong_call_is_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
-    assert said in refused("--into", tmp_path / "new", *words)
+    assert said in refused("vendor", "--into", tmp_path / "new", *words)
     assert not (tmp_path / "new").exists()
 
 
@@ -207,7 +207,7 @@ def test_a_wrong_call_is_refused(tmp_path: Path, words: tuple[str, ...], said: s
     [("nosuch", "there is no host 'nosuch'; "), ("plain", "host plain has no trial; ")],
 )
 def test_only_hosts_with_a_trial_are_named_for_a_trial(name: str, said: str) -> None:
-    told = refused("--try", name)
+    told = refused("vendor", "--try", name)
     assert said in told
     tried = {name for name, host in hosts().items() if host.trial}
     assert {*told.partition("choose one of ")[2].strip().split(", ")} == tried
@@ -216,7 +216,7 @@ def test_only_hosts_with_a_trial_are_named_for_a_trial(name: str, said: str) -> 
 def test_nettle_takes_messages_in_pieces_under_its_own_prefix(tmp_path: Path) -> None:
     into = tmp_path / "nettle" / "ghashgen"
     words = ("--host", "nettle", "--key", "128", "--isa", "avx", "--into", into)
-    said = json.loads(vendor(*words, "--dry-run", "--json").stdout)
+    said = json.loads(called("vendor", *words, "--dry-run", "--json").stdout)
     (name,) = said["to_prove"]
     assert name == "gcm128_avx_winograd_clmul1_x8_streams"
     assert {*said["files"]} == {
@@ -319,7 +319,7 @@ def test_the_crate_agrees_with_aes_gcm(
 
 
 def test_hosts_are_listed() -> None:
-    listed = json.loads(vendor("--hosts", "--json").stdout)
+    listed = json.loads(called("vendor", "--hosts", "--json").stdout)
     assert [each["name"] for each in listed] == list(hosts())
     (c,) = (each for each in listed if each["name"] == "c")
     assert "ghashgen_test.c" in c["files"]
@@ -330,7 +330,7 @@ def test_hosts_are_listed() -> None:
     tried = {"aws-lc", "bearssl", "boringssl", "go", "go-asm", "libgcrypt", "mbedtls", "nettle"}
     tried |= {"c", "linux", "openssl", "openssl-asm", "rust", "rust-hash"}
     assert {each["name"] for each in listed if each["can_be_tried"]} == tried
-    lines = vendor("--hosts").stdout.splitlines()
+    lines = called("vendor", "--hosts").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
 
 
@@ -339,7 +339,7 @@ def test_what_is_said_of_speed_is_what_a_record_has() -> None:
     # Other versions of a host are on the page alone.
     records = {path.stem: path for path in paths if "@" not in path.stem}
     assert "nettle" in records
-    lines = vendor("--hosts").stdout.splitlines()
+    lines = called("vendor", "--hosts").stdout.splitlines()
     said = {line.split("\t")[0]: line.split("\t")[-1] for line in lines}
     for name, path in records.items():
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -353,7 +353,7 @@ def test_what_is_said_of_speed_is_what_a_record_has() -> None:
 def test_mbed_tls_keeps_its_own_code_for_other_ciphers(tmp_path: Path) -> None:
     into = tmp_path / "mbedtls" / "ghashgen"
     name = "gcm128_avx_winograd_clmul1_x8_streams"
-    vendor("--host", "mbedtls", "--name", name, "--into", into)
+    called("vendor", "--host", "mbedtls", "--name", name, "--into", into)
     assert {path.name for path in into.iterdir()} == {
         *("mbedtls-gcm.c", "mbedtls.mk", "ghashgen.mk", "ghashgen.md", "LICENSE", "VENDORED"),
         "ghashgen.json",
@@ -367,12 +367,14 @@ def test_mbed_tls_keeps_its_own_code_for_other_ciphers(tmp_path: Path) -> None:
 
 
 def test_boringssl_takes_files_in_the_place_of_its_own(tmp_path: Path) -> None:
-    said = vendor("--host", "boringssl", "--isa", "avx512", "--into", tmp_path / "x", "--dry-run")
+    said = called(
+        "vendor", "--host", "boringssl", "--isa", "avx512", "--into", tmp_path / "x", "--dry-run"
+    )
     files = {line.split("\t")[0] for line in said.stdout.splitlines() if line.endswith("\tnew")}
     assert files == {
         *("aes-gcm-avx512-x86_64-linux.S", "ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE")
     }
-    said_no = refused("--host", "boringssl", "--name", HASH, "--into", tmp_path / "x")
+    said_no = refused("vendor", "--host", "boringssl", "--name", HASH, "--into", tmp_path / "x")
     assert "host boringssl needs kernels of AES-GCM in a host's layout" in said_no
 
 
@@ -391,18 +393,22 @@ def test_libgcrypt_asks_for_what_its_kernels_need(tmp_path: Path) -> None:
     # The widest set that a CPU has is taken.
     places = [glue.index(f"_gcry_ghashgen_init_{isa}(") for isa in ("avx512", "avx2", "avx")]
     assert places == sorted(places)
-    said = vendor("--host", "libgcrypt", "--isa", "avx", "--into", into, "--dry-run").stdout
+    said = called(
+        "vendor", "--host", "libgcrypt", "--isa", "avx", "--into", into, "--dry-run"
+    ).stdout
     assert "gcm-ghashgen-avx.S\tnew" in said
     assert "avx2" not in said
 
 
 def test_bearssl_takes_ghash_alone(tmp_path: Path) -> None:
     into = tmp_path / "bearssl" / "ghashgen"
-    vendor("--host", "bearssl", "--name", HASH, "--into", into)
+    called("vendor", "--host", "bearssl", "--name", HASH, "--into", into)
     assert {path.name for path in into.iterdir()} == {
         *("bearssl-ghash.c", "bearssl.mk", "ghashgen.mk", "ghashgen.md", "LICENSE", "VENDORED"),
         "ghashgen.json",
         *(f"{HASH}.asm", "ghashgen.h", "ghashgen_dispatch.c", "ghashgen_dispatch.h"),
     }
-    said = refused("--host", "bearssl", "--name", "gcm128_avx_winograd_clmul1_x8", "--into", into)
+    said = refused(
+        "vendor", "--host", "bearssl", "--name", "gcm128_avx_winograd_clmul1_x8", "--into", into
+    )
     assert "host bearssl needs kernels of GHASH" in said

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from helpers.cpus import AS_FOUND, need
+from helpers.verbs import called
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.cli.main import cli
 from ghashgen.support.toolchain import find_cc
 
 NAME = "gcm128_avx_winograd_clmul1_x8_streams"
@@ -25,8 +24,7 @@ IV = bytes(range(12))
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = tmp_path_factory.mktemp("layouts") / "ghashgen"
-    result = CliRunner().invoke(cli, ["vendor", "--into", str(into), "--name", NAME])
-    assert result.exit_code == 0, result.output
+    called("vendor", "--into", str(into), "--name", NAME)
     return into
 
 

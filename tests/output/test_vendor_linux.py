@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.cpus import AS_FOUND, need, need_x86
 from helpers.installed import need_programs
-from helpers.vendor_calls import vendor
+from helpers.verbs import called
 
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import block_from_element, element_from_block
@@ -124,6 +124,6 @@ def test_both_files_on_linuxs_key_are_aes_gcm(made: tuple[Path, bytes], size: in
 
 
 def test_two_files_are_for_linux(tmp_path: Path) -> None:
-    said = vendor("--host", "linux", "--into", tmp_path / "ghashgen", "--dry-run").stdout
+    said = called("vendor", "--host", "linux", "--into", tmp_path / "ghashgen", "--dry-run").stdout
     files = {line.split("\t")[0] for line in said.splitlines() if line.endswith("\tnew")}
     assert files == {*(ASSEMBLY, GLUE), *("ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE")}

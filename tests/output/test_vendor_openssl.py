@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need, need_x86
 from helpers.installed import need_programs
-from helpers.vendor_calls import vendor
+from helpers.verbs import called
 
 from ghashgen.kernels.target import target
 from ghashgen.output.hosting import render_host
@@ -24,7 +24,7 @@ NEEDS = ("aesni", "avx", "pclmulqdq", "sse2", "ssse3", "sse4_1")
 def for_openssl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_x86()
     folder = tmp_path_factory.mktemp("openssl") / "ghashgen"
-    vendor("--host", "openssl", "--key", "128", "--isa", "avx", "--into", folder)
+    called("vendor", "--host", "openssl", "--key", "128", "--isa", "avx", "--into", folder)
     return folder
 
 

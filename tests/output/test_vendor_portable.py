@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.cpus import AS_FOUND, need
-from helpers.vendor_calls import vendor
+from helpers.verbs import called
 
 from ghashgen.support.toolchain import compile_c, find_cc, link
 
@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         cache = tmp_path_factory.getbasetemp() / "vendor-cache"
         patch.setenv("GHASHGEN_CACHE", str(cache))
-        vendor("--host", "c", "--name", KERNEL, "--into", into)
+        called("vendor", "--host", "c", "--name", KERNEL, "--into", into)
     return into
 
 
@@ -72,7 +72,7 @@ def test_a_shared_library_keeps_the_functions_to_itself(
     tmp_path: Path, words: tuple[str, ...], exports: bool
 ) -> None:
     into = tmp_path / "ghashgen"
-    vendor("--host", "c", "--name", KERNEL, "--into", into, *words)
+    called("vendor", "--host", "c", "--name", KERNEL, "--into", into, *words)
     library = tmp_path / "library.so"
     link(find_cc(), built(into, "-fPIC"), library, flags=("-shared",))
     said = subprocess.run(

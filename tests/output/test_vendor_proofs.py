@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner
+from helpers.verbs import called
 
 from ghashgen.arch.elf import read_elf
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -65,13 +66,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     return Asked(monkeypatch)
 
 
-def vendor(*words: object) -> Any:
-    result = CliRunner().invoke(cli, ["vendor", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result
-
-
 def built(name: str, where: Target, folder: Path) -> Built[Any]:
     kernels = look_up(Choice(name=(name,))).kernels
     artefacts = made(kernels, where, find_assembler(where.syntax.assembler))
@@ -80,7 +74,7 @@ def built(name: str, where: Target, folder: Path) -> Built[Any]:
 
 
 def test_a_recorded_proof_is_not_made_again(tmp_path: Path, asked: Asked) -> None:
-    found = vendor("--into", tmp_path, "--name", SEALS, "--name", ONE)
+    found = called("vendor", "--into", tmp_path, "--name", SEALS, "--name", ONE)
     assert asked.names == []
     assert "proved already, in PROOFS.json: 2 of 2 kernels" in found.stderr
     text = (tmp_path / "VENDORED").read_text()
@@ -90,14 +84,14 @@ def test_a_recorded_proof_is_not_made_again(tmp_path: Path, asked: Asked) -> Non
     verdicts = {v.kernel: v for v in ledger.load(RECORD)}
     for name in (SEALS, ONE):
         assert f"#   .text       sha256 {verdicts[name].text_sha256}\n" in text
-    said = json.loads(vendor("--into", tmp_path, "--json").stdout)
+    said = json.loads(called("vendor", "--into", tmp_path, "--json").stdout)
     assert sorted(said["proofs_on_record"]) == sorted((SEALS, ONE))
 
 
 def test_reprove_proves_afresh_and_an_update_repeats_it(tmp_path: Path, asked: Asked) -> None:
-    vendor("--into", tmp_path, "--name", ONE)
+    called("vendor", "--into", tmp_path, "--name", ONE)
     # As VENDORED tells an auditor: without naming the kernels.
-    found = vendor("--into", tmp_path, "--reprove")
+    found = called("vendor", "--into", tmp_path, "--reprove")
     assert (asked.names, asked.fresh) == ([ONE], [True])
     assert "proved already" not in found.stderr
     assert f"to prove now: {ONE}" in found.stderr
@@ -107,7 +101,7 @@ def test_reprove_proves_afresh_and_an_update_repeats_it(tmp_path: Path, asked: A
     record = vendored.read(tmp_path)
     assert record is not None
     assert record.options == ("--name", ONE, "--reprove")
-    vendor("--into", tmp_path)
+    called("vendor", "--into", tmp_path)
     assert asked.fresh == [True, True]
 
 
@@ -122,7 +116,7 @@ def test_another_target_is_proved(tmp_path: Path, asked: Asked, words: tuple[str
 
 def test_the_same_code_in_another_format_is_on_record(tmp_path: Path, asked: Asked) -> None:
     """What is proved is the ELF object of the same instructions."""
-    vendor("--into", tmp_path, "--name", TWO, "--format", "macho64")
+    called("vendor", "--into", tmp_path, "--name", TWO, "--format", "macho64")
     assert asked.names == []
 
 
@@ -257,7 +251,7 @@ def test_the_cause_is_said(
     monkeypatch.setattr(
         proofs, "prove", lambda todo, *rest: Proved([known[b.name] for b in todo], 0, (), "")
     )
-    found = vendor("--into", tmp_path / "own", "--name", ONE)
+    found = called("vendor", "--into", tmp_path / "own", "--name", ONE)
     assert f"no recorded proof counts: {elsewhere}" in found.stderr
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from helpers.vendor_calls import refused, vendor
+from helpers.verbs import called, refused
 
 from ghashgen.choice.candidate import Candidate, candidates, levels
 from ghashgen.choice.choice import Chooser
@@ -78,22 +78,22 @@ def test_other_options_narrow_it() -> None:
 def test_a_wrong_call_is_refused(tmp_path: Path, words: tuple[object, ...], said: str) -> None:
     (tmp_path / "there").mkdir()
     if words == ("--use", "mixed"):
-        vendor("--into", tmp_path / "there", "--name", "ghash_sse_k_clmul1_x1")
+        called("vendor", "--into", tmp_path / "there", "--name", "ghash_sse_k_clmul1_x1")
     before = sorted(tmp_path.rglob("*"))
-    assert said in refused("--into", tmp_path / "there", *words)
+    assert said in refused("vendor", "--into", tmp_path / "there", *words)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_folder_is_remade_and_grows(tmp_path: Path) -> None:
-    found = vendor("--into", tmp_path, "--recommended", *COUNTERS, "--isa", "sse")
+    found = called("vendor", "--into", tmp_path, "--recommended", *COUNTERS, "--isa", "sse")
     assert "proved already, in PROOFS.json: 1 of 1 kernel" in found.stderr
     # One kernel, and still what checks the CPU.
     assert (tmp_path / "ghashgen_ctr_dispatch.c").exists()
     record = vendored.read(tmp_path)
     assert record is not None
     assert record.options == (*COUNTERS[:2], "--isa", "sse", *COUNTERS[2:], "--recommended")
-    assert "11 unchanged" in vendor("--into", tmp_path).stdout
-    vendor("--into", tmp_path, "--add", "--recommended", *COUNTERS, "--isa", "avx")
+    assert "11 unchanged" in called("vendor", "--into", tmp_path).stdout
+    called("vendor", "--into", tmp_path, "--add", "--recommended", *COUNTERS, "--isa", "avx")
     record = vendored.read(tmp_path)
     assert record is not None
     *named, last = record.options

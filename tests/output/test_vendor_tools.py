@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need_x86
 from helpers.installed import need_programs
+from helpers.verbs import called
 
 from ghashgen import __version__
 from ghashgen.arch.objects import read_object
-from ghashgen.cli.main import cli
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import find_cc
 
@@ -69,8 +68,7 @@ TOOLS: Mapping[str, tuple[tuple[str, ...], str, str, str]] = {
 def vendored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_x86()
     folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
-    result = CliRunner().invoke(cli, ["vendor", "--into", str(folder), *CHOICE.split()])
-    assert result.exit_code == 0, result.output
+    result = called("vendor", "--into", str(folder), *CHOICE.split())
     assert "proved already, in PROOFS.json: 2 of 2" in result.stderr
     assert {*FILES} < {path.name for path in folder.iterdir()}
     return folder
@@ -132,8 +130,7 @@ def test_build_files_have_what_the_folder_has(
 ) -> None:
     """The prefix, the assembler of the syntax, and no rule for C files where there are none."""
     folder = tmp_path / "kernels"
-    result = CliRunner().invoke(cli, ["vendor", "--into", str(folder), *words.split()])
-    assert result.exit_code == 0, result.output
+    called("vendor", "--into", str(folder), *words.split())
     cmake = (folder / "CMakeLists.txt").read_text(encoding="utf-8")
     assert f"project({library} VERSION {__version__} LANGUAGES C {assembler})" in cmake
     make = (folder / f"{library}.mk").read_text(encoding="utf-8")
@@ -149,14 +146,12 @@ def test_build_files_have_what_the_folder_has(
     subprocess.run(["make", "-f", f"{library}.mk"], cwd=folder, check=True, capture_output=True)
     assert (folder / f"lib{library}.a").exists()
     # What is built there is nobody's file of ours.
-    result = CliRunner().invoke(cli, ["vendor", "--check", str(folder)])
-    assert result.exit_code == 0, result.output
+    called("vendor", "--check", str(folder))
 
 
 def test_threads_are_linked(tmp_path: Path) -> None:
     words = "--name ghash_avx_winograd_clmul1_x16_segments --threads"
-    result = CliRunner().invoke(cli, ["vendor", "--into", str(tmp_path), *words.split()])
-    assert result.exit_code == 0, result.output
+    called("vendor", "--into", str(tmp_path), *words.split())
     for name, said in (
         ("CMakeLists.txt", "target_link_libraries(ghashgen PUBLIC Threads::Threads)"),
         ("meson.build", "ghashgen_needs = [dependency('threads')]"),

@@ -13,12 +13,12 @@ from typing import Any
 
 import jinja2
 import pytest
-from click.testing import CliRunner
+from helpers import verbs
 from helpers.cpus import AS_FOUND, need, need_x86
 from helpers.installed import need_programs
+from helpers.verbs import called
 
 from ghashgen.check import trial
-from ghashgen.cli.main import cli
 from ghashgen.output.hosts import plain, registry
 from ghashgen.output.hosts.core import BUILD_FILES, Host
 from ghashgen.output.hosts.trial import Edit, Trial
@@ -81,11 +81,7 @@ def tried(host: Host, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
     known: Mapping[str, Host] = {**registry.hosts(), host.name: host}
     monkeypatch.setattr("ghashgen.cli.hosts.hosts", lambda: known)
     monkeypatch.setattr(trial, "LENGTHS", (16, 64))
-    words = ("--try", host.name, "--name", KERNEL, *words)
-    result = CliRunner().invoke(cli, ["vendor", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result
+    return called("vendor", "--try", host.name, "--name", KERNEL, *words)
 
 
 def refused(host: Host, monkeypatch: pytest.MonkeyPatch, source: Path) -> str:
@@ -181,8 +177,7 @@ def test_a_trial_takes_no_option_of_a_folder(monkeypatch: pytest.MonkeyPatch, wo
 
 def test_a_source_needs_a_trial(tmp_path: Path) -> None:
     words = ["vendor", "--into", str(tmp_path / "new"), "--name", KERNEL, "--source", "."]
-    result = CliRunner().invoke(cli, words)
-    assert str(result.exception) == "--source needs --try; add it, or leave out --source"
+    assert verbs.refused(*words) == "--source needs --try; add it, or leave out --source"
 
 
 def test_without_apt_the_sources_are_asked_for(

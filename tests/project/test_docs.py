@@ -16,7 +16,7 @@ from helpers.cpus import AS_FOUND, lacking, need, need_x86
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cli import verbs as commands
-from ghashgen.lab.summary import block_of
+from ghashgen.lab.pages import block_of
 from ghashgen.output.dispatcher import names_of
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import Tool, assemble_text, find_cc

@@ -52,7 +52,7 @@ LOOP = "block_group", "block_no"
 
 THROUGH_ANOTHER = r"""mov edx, 1
     kmovq k7, rdx
-    mov rdx, [rsi - 312]
+    mov rdx, [rsi - 320]
     vmovdqu8 xmm29{k7}{z}, [rdx]
     mov rdx, [rsi - 208]
     vmovdqu64 [rdx], xmm29
@@ -61,9 +61,10 @@ THROUGH_ANOTHER = r"""mov edx, 1
     jz .told
 .told:
     \1"""
-"""A branch on the AAD of message 0, which stood where the tag of message 1 is written later."""
+"""A branch on the IV of message 0, which stood where the tag of message 1 is written later."""
 
 TAG, STATUS = r"( +rax, \[rsi )- 288(\] +; tags: tag\n)", r"(\[rsi )- 248(\], rax +; tags: status)"
+NO_AAD = r"vpxorq +((xmm\d+), \2, \2 +; AAD)", r"vporq \1"
 FAULTS = {
     ("seal_many", "reada", "swapped lanes"): (
         r"(vextracti64x2 xmm\d+, zmm\d+, 0x0)1( +; AES)", r"\g<1>2\2", "the status is wrong"),
@@ -73,6 +74,18 @@ FAULTS = {
         r"(\[rsi \+ )80(\] +; AES: iv)", r"\g<1>88\2", "not known to be in it|status"),
     ("seal_many", "runa", "another message's AAD"): (
         r"(\[rsi \+ )88(\] +; AAD: aad)", r"\g<1>8\2", "runa -> reada"),
+    ("seal_many", "next", "AAD of 17 bytes"): (
+        r"(cmp +r8, )0x11", r"\g<1>0x12", "is not in its range"),
+    ("seal_many", "runa", "anything for AAD where there is none"): (
+        *NO_AAD, "status|is not as|do not make up X"),
+    ("seal_many", "hasha", "AAD of the group before where there is none"): (
+        *NO_AAD, "status|is not as|do not make up X"),
+    ("seal_many", "hasha", "AAD of one byte passed over"): (
+        r"(cmp +r8, )0x00(\n +je +\.block_read)", r"\g<1>0x01\2", "status|do not make up X"),
+    ("seal_many", "groupe", "AAD of the group before where there is none, before two rows"): (
+        *NO_AAD, "status|is not as|do not make up X"),
+    ("seal_many", "aheada", "the power of the text for the AAD"): (
+        r"(vpclmulqdq +zmm\d+, zmm20, )zmm3, 0x01", r"\1zmm1, 0x01", "the tag"),
     ("seal_many", "hasha", "a rest of three as a group"): (
         r"(cmp +rax, )0x04(\n +jb +\.block_no)", r"\g<1>0x03\2", "not known to be in it"),
     ("seal_many", "hasha", "a record behind the window"): (
@@ -159,6 +172,7 @@ def test_a_planted_fault_is_refused(operation: str, name: str, fault: str) -> No
 @pytest.mark.parametrize(
     ("operation", "name"),
     [
+        *(("seal_many", name) for name in ("next", "groupe")),
         *(("seal_many", name) for name in ("runa", "reada", "hasha", "aheada", "draina")),
         *(("seal_many", name) for name in ("reade", "laste", "hashe")),
         *(("open_many", name) for name in ("reada", "aheada", "judgea", "toldaab", "toldbac")),
@@ -186,6 +200,14 @@ def test_a_question_about_the_next_message_is_no_case_of_this_one() -> None:
     memory = (*found(KERNEL, "seal_many")["next"].memory, (_bytes("output+length:1"), "?"))
     with pytest.raises(Refutation, match="another state"):
         run(KERNEL, "seal_many", "entry", "next", memory=memory)
+
+
+@pytest.mark.parametrize("power", [0, 2])
+def test_what_is_read_of_the_aad_is_multiplied_once(power: int) -> None:
+    known = found(KERNEL, "seal_many")["readaa"].ghosts
+    more = {"x": {**known["x"], "sum": [["s", power]]}}
+    with pytest.raises(Refutation, match=r"status is wrong|do not make up X"):
+        run(KERNEL, "seal_many", "runa", "readaa", ghosts={**known, **more})
 
 
 @pytest.mark.parametrize("other", [0, 2])

@@ -12,7 +12,7 @@ from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import combined, parse, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, DATA, OPAQUE, OTHERS, SECRET, Term
-from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.records import (
     LARGEST,
@@ -135,6 +135,19 @@ def test_a_number_of_another_message_is_not_taken_for_that_of_the_next_one() -> 
     _, later = islice(checker.meaning.arrivals(state, [{WINDOW: (LARGEST, LARGEST)}]), 2)
     with pytest.raises(Refutation, match="two other records of one place"):
         later.memory.load(Pointer(MESSAGES, ahead), NUMBER_BYTES)
+
+
+def test_a_constant_is_a_value_of_any_other_message() -> None:
+    spec, function = stated(KERNEL, "seal_many")
+    checker = Checker(load_image(assembled(source(KERNEL))), spec.meaning(function), {})
+    checker.begin()
+    others = [checker.terms.lost("a test", True, of=OTHERS << k) for k in (3, 2)]
+    mixed = checker.terms.lost("a test", True, of=OTHERS << 3 | DATA)
+    own = checker.terms.variable("uvalue")
+    values: list[Value] = [0, *others, mixed, own, unknown(RECORD), Pointer(MESSAGES, 0)]
+    taken = [checker.meaning.forgotten(value, ["t", "other", 3]) for value in values]
+    assert taken == [True, True, *[False] * 5]
+    assert not checker.meaning.forgotten(0, ["t", "mask"])
 
 
 def test_values_of_other_messages_are_marked_anew() -> None:

@@ -16,6 +16,7 @@ outcomes, keeps findings and stops on an interrupt.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,15 @@ class Options:
     """The kernels that the user chose; empty if none. Parts without kernels ignore it."""
     abis: tuple[str, ...] = CONVENTIONS
     """The calling conventions to attack."""
+
+    def repeating(self, part: str, number: int) -> str:
+        """Return the command that repeats one task of a part."""
+        return f"ghashgen attack --part {part} --seed {self.seed} --first {number} --count 1"
+
+
+def numbered(options: Options) -> Iterator[int]:
+    """Yield the numbers of tasks, without end."""
+    return count()
 
 
 @dataclass(frozen=True)

@@ -61,18 +61,10 @@ def _one(part: Part, options: Options, number: int, task: Any) -> Outcome:
     except GhashgenError:
         raise  # missing for all tasks alike
     except Exception as error:
-        repeat = repeating(part, options, number)
+        repeat = f"{options.repeating(part.name, number)} --jobs 1"
         files = {"traceback.txt": traceback.format_exc()}
         wrong = f"the attack itself stopped: {type(error).__name__}: {error}"
         return Outcome(findings=(Finding(f"{part.name}, task {number}", wrong, repeat, files),))
-
-
-def repeating(part: Part, options: Options, number: int) -> str:
-    """Return the command that repeats this one task."""
-    return (
-        f"ghashgen attack --part {part.name} --seed {options.seed} --first {number} --count 1 "
-        f"--jobs 1"
-    )
 
 
 def _bundles(tasks: Iterator[Any], size: int, first: int, deadline: float) -> Iterator[_Bundle]:

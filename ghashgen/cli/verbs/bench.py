@@ -27,9 +27,9 @@ from ghashgen.lab.bench.export import as_csv, as_plain
 from ghashgen.lab.bench.objects import load_objects
 from ghashgen.lab.bench.peers import INSTALL
 from ghashgen.lab.bench.run import cells_in_plan, refuse_impossible
-from ghashgen.lab.bench.store import require_store, save
 from ghashgen.lab.bench.table import best_table, full_table, init_table
 from ghashgen.lab.edges import edge_table
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.measure import describe
 from ghashgen.output.folder import require_writable
 from ghashgen.records.core import EDGES, INIT_MODES, Cell, Results, Subject, beside, sizes_of
@@ -112,7 +112,8 @@ def COMMAND(
     effort = replace(QUICK if quick else Effort(), core=core)
     refuse_impossible(contest, peers, sizes, modes, runs, core)
     path = store or build_folder("bench.sqlite")
-    require_store(path)
+    with open_store(path) as opened:
+        opened.require_writable()
     if record:
         _require_recordable(contest, {kernel.name for kernel in kernels}, sizes, modes)
     with progress("assemble", len(kernels)) as advance:
@@ -132,7 +133,8 @@ def COMMAND(
             given=given,
             contest=contest,
         )
-    session = save(results, path)
+    with open_store(path) as opened:
+        session = opened.add(results)
     if record:
         slug = cpu_slug(results.machine.features)
         written = write_record(results, slug, project_root() / contest.folder, note)

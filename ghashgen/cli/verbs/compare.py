@@ -20,12 +20,13 @@ from ghashgen.cli.verbs.options import (
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import QUICK, Effort
 from ghashgen.lab.compare.core import Derived, Study
-from ghashgen.lab.compare.document import NAME, current, method, read, rendered
+from ghashgen.lab.compare.document import NAME, current, method, rendered
 from ghashgen.lab.compare.measure import measure
 from ghashgen.lab.compare.record import Record, as_json, path_of, records_of
 from ghashgen.lab.compare.registry import studies
 from ghashgen.lab.compare.table import as_csv as csv_text
 from ghashgen.lab.compare.table import missing, table
+from ghashgen.lab.pages import keep_current, read_page
 from ghashgen.output.folder import require_writable
 from ghashgen.records.machine import cpu_slug
 from ghashgen.run.built import build
@@ -78,7 +79,7 @@ def COMMAND(
     root = project_root()
     if record:
         # Fail now rather than after minutes of measuring.
-        rendered(read(root), [(chosen, ())])
+        rendered(read_page(root / NAME), [(chosen, ())])
         require_writable(path_of(root, chosen, "").parent, "clone")
     effort = replace(QUICK if quick else Effort(), core=core)
     result = _measured(chosen, sizes or chosen.sizes, runs or (1 if quick else 5), effort)
@@ -118,17 +119,12 @@ def _measured(study: Study, sizes: tuple[int, ...], runs: int, effort: Effort) -
 
 def _keep(root: Path, study: Study, result: Record) -> None:
     write_whole(path_of(root, study, cpu_slug()), as_json(result))
-    write_whole(root / NAME, rendered(read(root), [(study, records_of(root, study))]))
+    write_whole(root / NAME, rendered(read_page(root / NAME), [(study, records_of(root, study))]))
 
 
 def _document(rewrite: bool, as_json: bool) -> None:
     root = project_root()
-    text = current(root)
-    stale = text != read(root)
-    if rewrite:
-        write_whole(root / NAME, text)
-    elif stale:
-        raise GhashgenError(f"{root / NAME} is stale", "run ghashgen compare --write")
+    stale = keep_current({root / NAME: current(root)}, rewrite, "compare")
     if as_json:
         print_json({"file": NAME, "changed": stale})
     else:

@@ -16,7 +16,6 @@ from ghashgen.cli.verbs.options import (
     print_json,
     progress,
 )
-from ghashgen.cli.verbs.summary import read_page
 from ghashgen.cost.count import count, read, toml
 from ghashgen.kernels import manifest
 from ghashgen.kernels.core import Point
@@ -44,8 +43,8 @@ from ghashgen.lab.model.page import (
 )
 from ghashgen.lab.model.peers import Recount, peers, recount
 from ghashgen.lab.model.rows import LABEL, checks, compare, match, ours, theirs, wanted
+from ghashgen.lab.pages import keep_current, read_page, replaced
 from ghashgen.lab.standing import load_standings
-from ghashgen.lab.summary import block_of, replaced
 from ghashgen.output.folder import require_writable
 from ghashgen.records.goals import load_goals
 from ghashgen.records.records import folder_of
@@ -53,7 +52,6 @@ from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import command as extra_command
 from ghashgen.support.extras import missing, require
-from ghashgen.support.files import write_whole
 from ghashgen.support.paths import GENERATED, project_root, require_clone
 from ghashgen.support.tables import Table, say, show
 
@@ -175,11 +173,8 @@ def comparison_of(kernels: Sequence[Point]) -> Comparison:
 
 def _page(comparison: Comparison, write: bool) -> str:
     page = project_root() / PAGE
-    text, block = read_page(page), markdown(comparison, peers())
-    if write:
-        write_whole(page, replaced(text, block, MARKERS, PAGE))
-    elif block_of(text, MARKERS, PAGE) != block:
-        raise GhashgenError(f"the tables in {page} are stale", "run ghashgen model --write")
+    text = replaced(read_page(page), markdown(comparison, peers()), MARKERS, PAGE)
+    keep_current({page: text}, write, "model")
     return f"the tables in {page} are {'written' if write else 'current'}"
 
 

@@ -34,8 +34,8 @@ from ghashgen.support.paths import project_root, report_folder
 @click.option(
     "--bench",
     type=click.Path(path_type=Path),
-    help="Measurement: a store or the JSON of ghashgen bench, or a record. Default: every record "
-    "in docs/bench.",
+    help="Measurement: a store of ghashgen bench, or a record. Default: every record of "
+    "docs/bench.",
 )
 @click.option("--session", type=click.IntRange(1), help="Number in the store. Default: the last.")
 @json_option

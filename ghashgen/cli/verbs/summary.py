@@ -10,8 +10,9 @@ from ghashgen.cli.verbs.options import json_option, print_json
 from ghashgen.kernels.families import DEFAULT
 from ghashgen.lab.figures.gallery import FOLDER as FIGURES
 from ghashgen.lab.figures.gallery import figures, stale
+from ghashgen.lab.pages import keep_current, read_page, replaced
 from ghashgen.lab.standing import long_rows
-from ghashgen.lab.summary import Summary, blocks, gather, replaced
+from ghashgen.lab.summary import Summary, blocks, gather
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.paths import project_root, require_clone
@@ -35,15 +36,16 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
     summary = gather(root)
     pages = blocks(summary)
     if write or only_check:
-        drawn, texts = figures(root), {root / n: read_page(root / n) for n in pages}
-        made = {root / n: replaced(texts[root / n], block, name=n) for n, block in pages.items()}
+        drawn = figures(root)
+        made = {
+            root / name: replaced(read_page(root / name), block, name=name)
+            for name, block in pages.items()
+        }
+        keep_current(made, write, "summary")
         if write:
-            # All that can be refused is behind.
-            for page, text in made.items():
-                write_whole(page, text)
             _draw(root / FIGURES, drawn)
-        else:
-            _require_current(texts, made, root / FIGURES, drawn)
+        elif name := stale(root / FIGURES, drawn):
+            raise GhashgenError(f"{root / FIGURES / name} is stale", "run ghashgen summary --write")
     if as_json:
         bare = asdict(replace(summary, measured={}))
         print_json({**{k: v for k, v in bare.items() if k != "measured"}, **_records(summary)})
@@ -52,18 +54,6 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
         click.echo(f"{names} are {'written' if write else 'current'}")
     else:
         click.echo("\n".join(pages.values()), nl=False)
-
-
-def _require_current(
-    texts: Mapping[Path, str], made: Mapping[Path, str], folder: Path, drawn: Mapping[str, str]
-) -> None:
-    """Refuse if a page or a drawing is not as it would be made now."""
-    remedy = "run ghashgen summary --write"
-    for page, text in made.items():
-        if texts[page] != text:
-            raise GhashgenError(f"the summary in {page} is stale", remedy)
-    if name := stale(folder, drawn):
-        raise GhashgenError(f"{folder / name} is stale", remedy)
 
 
 def _draw(folder: Path, drawn: Mapping[str, str]) -> None:
@@ -86,11 +76,3 @@ def _records(summary: Summary) -> dict[str, object]:
         for one in summary.measured[DEFAULT].standings
     ]
     return {"hashes": hashes}
-
-
-def read_page(readme: Path) -> str:
-    """Return the text of a page, or refuse."""
-    try:
-        return readme.read_text(encoding="utf-8")
-    except OSError as error:
-        raise GhashgenError(f"{readme}: {error.strerror}", "run it in a clone") from None

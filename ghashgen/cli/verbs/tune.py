@@ -25,13 +25,13 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
+from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.choose import Decision, chosen, decide
 from ghashgen.lab.tune.goals import Goal, goals, served
 from ghashgen.lab.tune.goals import quick as first_look
 from ghashgen.lab.tune.measure import FINE, FIRST_LOOK, describe, measure
 from ghashgen.lab.tune.rank import rank
 from ghashgen.lab.tune.space import SPACES, Candidate, candidate, distinct, space
-from ghashgen.lab.tune.store import open_store
 from ghashgen.lab.tune.sweep import Here, Plan, Runner, Swept, sweep
 from ghashgen.lab.tune.table import LEGEND, numbered, rows
 from ghashgen.lab.tune.table import as_json as decision_json

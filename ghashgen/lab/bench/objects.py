@@ -127,7 +127,7 @@ def load_objects(path: Path) -> tuple[PeerObject, ...]:
     Raises:
         GhashgenError: the file is malformed, or names an unknown file, way or feature.
     """
-    body = _FILE.read(path)
+    body = _FILE.parse(_FILE.content_of(path), str(path), toml=True)
     try:
         found = tuple(_peer(row, path.parent) for row in body.peer)
     except ValueError as error:

@@ -28,8 +28,6 @@ class Peer:
     """
 
     name: str
-    title: str
-    package: str
     inputs: Callable[[Tool, Path], tuple[Path, ...]]
 
     @property
@@ -80,36 +78,35 @@ def _openssl_stitched(cc: Tool, folder: Path) -> tuple[Path, ...]:
     return _members(cc, folder, "aesni-gcm-x86_64.o", "aesni-x86_64.o", "ghash-x86_64.o")
 
 
-def _openssl_evp(cc: Tool, folder: Path) -> tuple[Path, ...]:
-    library = _file(cc, "libcrypto.so")
-    if library is None:
-        raise GhashgenError("libcrypto.so is not installed", "apt-get install libssl-dev")
-    return (library,)
+def _shared(name: str, package: str) -> Callable[[Tool, Path], tuple[Path, ...]]:
+    """Return a finder of a shared library."""
 
+    def found(cc: Tool, folder: Path) -> tuple[Path, ...]:
+        library = _file(cc, name)
+        if library is None:
+            raise GhashgenError(f"{name} is not installed", f"apt-get install {package}")
+        return (library,)
 
-def _ipsecmb(cc: Tool, folder: Path) -> tuple[Path, ...]:
-    library = _file(cc, "libIPSec_MB.so")
-    if library is None:
-        raise GhashgenError("libIPSec_MB.so is not installed", "apt-get install libipsec-mb-dev")
-    return (library,)
+    return found
 
 
 def _by_name(*peers: Peer) -> Mapping[str, Peer]:
     return MappingProxyType({peer.name: peer for peer in peers})
 
 
-_IPSECMB = Peer("ipsecmb", "Intel multi-buffer library", "libipsec-mb-dev", _ipsecmb)
-
-PEERS = _by_name(
-    Peer("openssl", "OpenSSL, gcm_ghash_avx and gcm_ghash_clmul", "libssl-dev", _openssl), _IPSECMB
-)
-"""Libraries that GHASH kernels are compared with, by name."""
-
+_IPSECMB = Peer("ipsecmb", _shared("libIPSec_MB.so", "libipsec-mb-dev"))
+PEERS = _by_name(Peer("openssl", _openssl), _IPSECMB)
+"""Libraries that GHASH kernels are compared with, by name. OpenSSL's are gcm_ghash_avx and
+gcm_ghash_clmul.
+"""
 GCM_PEERS = _by_name(
-    Peer("openssl_evp", "OpenSSL as programs call it", "libssl-dev", _openssl_evp),
-    Peer("openssl_stitched", "OpenSSL, aesni_gcm_encrypt", "libssl-dev", _openssl_stitched),
+    # As programs call it.
+    Peer("openssl_evp", _shared("libcrypto.so", "libssl-dev")),
+    # Its aesni_gcm_encrypt.
+    Peer("openssl_stitched", _openssl_stitched),
     _IPSECMB,
-    replace(_IPSECMB, name="ipsecmb_burst", title="the same, its jobs and bursts"),
+    # Its jobs and bursts.
+    replace(_IPSECMB, name="ipsecmb_burst"),
 )
 """Libraries that AES-GCM kernels are compared with, by name."""
 

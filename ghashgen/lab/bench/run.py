@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,15 +68,97 @@ QUICK = Effort(samples=11, budget=20_000_000, patience=1.5)
 
 
 @dataclass
-class _Gathered:
-    """The results of the runs so far."""
+class Gathered:
+    """The results of a program's runs so far."""
 
+    result: str
+    """What all subjects must agree on."""
+    on_done: Callable[[Cell], None]
+    missing: dict[str, str]
     cells: dict[tuple[str, int, str], list[Run]] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
     ghz: float = 0.0
     core: int = -1
-    checking: str = ""
+    _checking: str = ""
+
+    def run(self, path: Path, plan: str) -> None:
+        """Run a program with a plan; `on_done` is called for each cell.
+
+        Raises:
+            GhashgenError: a subject gives a wrong result or faults, or the program fails.
+        """
+        with subprocess.Popen(
+            [str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            if process.stdin is None or process.stdout is None or process.stderr is None:
+                raise AssertionError("pipes were asked for")
+            try:
+                process.stdin.write(plan)
+                process.stdin.close()
+                for line in process.stdout:
+                    self._take(json.loads(line))
+            except BaseException:
+                process.kill()
+                raise
+            errors = process.stderr.read().strip()
+        if process.returncode < 0:
+            name = signal.Signals(-process.returncode).name
+            raise GhashgenError(
+                f"the benchmark was ended by {name} in {self._checking or 'its own code'}",
+                "run ghashgen validate for this kernel",
+            )
+        if process.returncode not in (0, _WRONG):
+            raise GhashgenError(errors or f"benchmark: exit status {process.returncode}")
+
+    def _take(self, event: dict[str, Any]) -> None:
+        """Process one line of the program's output."""
+        match event["event"]:
+            case "start":
+                self.features = tuple(event["features"])
+                self.ghz, self.core = event["ghz"], event["core"]
+            case "missing":
+                self.missing[event["name"]] = "this CPU lacks " + " ".join(event["features"])
+            case "checking":
+                self._checking = event["name"]
+            case "wrong":
+                raise GhashgenError(
+                    f"{event['name']} gives a wrong {self.result} for {event['size']} bytes: "
+                    "nothing was measured",
+                    "run ghashgen validate for this kernel",
+                )
+            case "cell":
+                key = (event["name"], event["size"], event["mode"])
+                self.add(key, summarise(event["cycles"], event["dropped"]))
+
+    def add(self, key: tuple[str, int, str], run: Run | None) -> None:
+        """Add a cell of a run; without statistics if too few samples were undisturbed."""
+        found = () if run is None else (run,)
+        self.cells.setdefault(key, []).extend(found)
+        self.on_done(Cell(*key, found))
+
+    def results(self, subjects: Mapping[str, Subject]) -> Results:
+        """Return the results."""
+        machine = Machine(cpu_model(), self.features, self.ghz, git_commit())
+        cells = tuple(Cell(*key, tuple(found)) for key, found in self.cells.items() if found)
+        return Results(machine, subjects, cells, {**self.missing, **self._disturbed()})
+
+    def _disturbed(self) -> dict[str, str]:
+        """Return how many subjects of each size have no figure because the core was never
+        quiet.
+        """
+        lost = Counter(
+            f"{mode} {size_name(size, mode)}"
+            for (_, size, mode), found in self.cells.items()
+            if not found
+        )
+        return {
+            row: f"too few undisturbed samples of {counted(count, 'subject')}"
+            for row, count in lost.items()
+        }
 
 
 def bench(
@@ -121,11 +203,10 @@ def bench(
         if name in peers and interface.key in (keys_of(kernels) or (interface.key,))
     }
     absent = {**program.absent, **absent_interfaces(interfaces), **unmeasured(modes, sizes)}
-    gathered = _Gathered(missing=absent)
+    gathered = Gathered(contest.result, on_done, absent)
     plan = _plan(subjects, sizes, modes, effort)
     for _ in range(runs):
-        for event in _events(program.path, plan, gathered):
-            _take(event, gathered, on_done, contest.result)
+        gathered.run(program.path, plan)
         for name, size, run in measure_interfaces(
             {name: each for name, each in interfaces.items() if name not in gathered.missing},
             sizes,
@@ -134,27 +215,10 @@ def bench(
             gathered.core,
         ):
             subjects.setdefault(name, Subject(name, "interface", key=interfaces[name].key))
-            key = (name, size, interfaces[name].mode)
-            gathered.cells.setdefault(key, []).append(run)
-            on_done(Cell(*key, (run,)))
+            gathered.add((name, size, interfaces[name].mode), run)
     for name in subjects.keys() - {name for name, _, _ in gathered.cells}:
         gathered.missing.setdefault(name, f"it has no function for mode {' or '.join(modes)}")
-    machine = Machine(cpu_model(), gathered.features, gathered.ghz, git_commit())
-    cells = tuple(Cell(*key, tuple(found)) for key, found in gathered.cells.items() if found)
-    return Results(machine, subjects, cells, {**gathered.missing, **_disturbed(gathered)})
-
-
-def _disturbed(gathered: _Gathered) -> dict[str, str]:
-    """Return how many subjects of each size have no figure because the core was never quiet."""
-    lost = Counter(
-        f"{mode} {size_name(size, mode)}"
-        for (_, size, mode), found in gathered.cells.items()
-        if not found
-    )
-    return {
-        row: f"too few undisturbed samples of {counted(count, 'subject')}"
-        for row, count in lost.items()
-    }
+    return gathered.results(subjects)
 
 
 def keys_of(kernels: Sequence[HarnessKernel]) -> tuple[int, ...]:
@@ -187,6 +251,11 @@ def refuse_impossible(
     refuse_core(core)
 
 
+def codes_of(kernels: Sequence[HarnessKernel]) -> dict[str, str]:
+    """Return the SHA-256 of each kernel's code, by name."""
+    return {k.name: sha256(read_object(k.obj.read_bytes()).code) for k in kernels}
+
+
 def _subjects(
     program: Program,
     kernels: Sequence[HarnessKernel],
@@ -198,7 +267,7 @@ def _subjects(
 
     With a cipher, only subjects with one of these key sizes; without any, all.
     """
-    codes = {k.name: sha256(read_object(k.obj.read_bytes()).code) for k in kernels}
+    codes = codes_of(kernels)
     listed = subprocess.run(
         [str(program.path), "list"], capture_output=True, text=True, timeout=60, check=False
     )
@@ -236,58 +305,3 @@ def cells_in_plan(subjects: int, sizes: Sequence[int], modes: Sequence[str], run
     """Return how often ``on_done`` will be called, ignoring interfaces and missing features."""
     rows = sum(len(sizes_of(mode, sizes)) for mode in modes)
     return subjects * rows * runs
-
-
-def _events(path: Path, plan: str, gathered: _Gathered) -> Iterator[dict[str, Any]]:
-    with subprocess.Popen(
-        [str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        if process.stdin is None or process.stdout is None or process.stderr is None:
-            raise AssertionError("pipes were asked for")
-        try:
-            process.stdin.write(plan)
-            process.stdin.close()
-            for line in process.stdout:
-                yield json.loads(line)
-        except BaseException:
-            process.kill()
-            raise
-        errors = process.stderr.read().strip()
-    if process.returncode < 0:
-        name = signal.Signals(-process.returncode).name
-        raise GhashgenError(
-            f"the benchmark was ended by {name} in {gathered.checking or 'its own code'}",
-            "run ghashgen validate for this kernel",
-        )
-    if process.returncode not in (0, _WRONG):
-        raise GhashgenError(errors or f"benchmark: exit status {process.returncode}")
-
-
-def _take(
-    event: dict[str, Any], gathered: _Gathered, on_done: Callable[[Cell], None], result: str
-) -> None:
-    """Process one line of the program's output."""
-    match event["event"]:
-        case "start":
-            gathered.features = tuple(event["features"])
-            gathered.ghz, gathered.core = event["ghz"], event["core"]
-        case "missing":
-            gathered.missing[event["name"]] = "this CPU lacks " + " ".join(event["features"])
-        case "checking":
-            gathered.checking = event["name"]
-        case "wrong":
-            raise GhashgenError(
-                f"{event['name']} gives a wrong {result} for {event['size']} bytes: "
-                "nothing was measured",
-                "run ghashgen validate for this kernel",
-            )
-        case "cell":
-            name, size, mode = event["name"], event["size"], event["mode"]
-            run = summarise(event["cycles"], event["dropped"])
-            found = gathered.cells.setdefault((name, size, mode), [])
-            found += [] if run is None else [run]
-            on_done(Cell(name, size, mode, () if run is None else (run,)))

@@ -3,24 +3,17 @@
 The program in harness/threads uses the thread pool as emitted for the measured kernels.
 """
 
-import json
-import subprocess
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from ghashgen.arch.objects import read_object
 from ghashgen.lab.bench.contest import Contest
 from ghashgen.lab.bench.families.hash import CONTEST as HASH
-from ghashgen.lab.bench.run import Effort
-from ghashgen.output.artefact import sha256
+from ghashgen.lab.bench.run import Effort, Gathered, codes_of
 from ghashgen.output.threads import group_of, rendered
-from ghashgen.records.core import Cell, Machine, Results, Run, Subject, summarise
-from ghashgen.records.machine import cpu_model, git_commit
+from ghashgen.records.core import Cell, Results, Subject
 from ghashgen.run.machine import machine_for
 from ghashgen.run.table import PORTABLE_KERNELS, HarnessKernel, check_linkable, write_table
-from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, project_root
 from ghashgen.support.programs import program
 
@@ -32,8 +25,6 @@ THREADED = replace(HASH, default_modes=(MODE,), other_modes=())
 
 _SHARED = ("cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
 _LIBRARY = "ghashgen"
-_WRONG = 1
-_SECONDS = 1800
 
 
 def build(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
@@ -85,36 +76,14 @@ def bench_threads(
     lines = [f"variant {name}" for name in only]
     lines += [f"{name} {getattr(effort, name)}" for name in ("samples", "cycles", "budget")]
     lines += [f"size {size}" for size in sorted(set(sizes))]
-    cells: dict[tuple[str, int], list[Run]] = {}
-    missing: dict[str, str] = {}
-    features: tuple[str, ...] = ()
-    ghz = 0.0
+    gathered = Gathered("result", on_done, {})
     for _ in range(runs):
-        for event in _events(path, "\n".join(lines) + "\n"):
-            match event["event"]:
-                case "start":
-                    features, ghz = tuple(event["features"]), event["ghz"]
-                case "missing":
-                    missing[event["name"]] = "this CPU lacks " + " ".join(event["features"])
-                case "wrong":
-                    raise GhashgenError(
-                        f"{event['name']} gives a wrong result for {event['size']} bytes: "
-                        "nothing was measured",
-                        "run ghashgen validate for this kernel",
-                    )
-                case "cell":
-                    run = summarise(event["cycles"], event["dropped"])
-                    found = () if run is None else (run,)
-                    key = (event["name"], event["size"])
-                    cells.setdefault(key, []).extend(found)
-                    on_done(Cell(*key, MODE, found))
-    machine = Machine(cpu_model(), features, ghz, git_commit())
-    found_cells = tuple(Cell(*key, MODE, tuple(found)) for key, found in cells.items() if found)
-    return Results(machine, _subjects(kernels, only), found_cells, missing)
+        gathered.run(path, "\n".join(lines) + "\n")
+    return gathered.results(_subjects(kernels, only))
 
 
 def _subjects(kernels: Sequence[HarnessKernel], names: Collection[str]) -> dict[str, Subject]:
-    codes = {k.name: sha256(read_object(k.obj.read_bytes()).code) for k in kernels}
+    codes = codes_of(kernels)
     tables = {kernel.name: kernel.table_bytes for kernel in kernels}
     found = {}
     for name in names:
@@ -122,20 +91,3 @@ def _subjects(kernels: Sequence[HarnessKernel], names: Collection[str]) -> dict[
         kind = "portable" if base in PORTABLE_KERNELS else "kernel"
         found[name] = Subject(name, kind, tables.get(base, 0), codes.get(base, ""))
     return found
-
-
-def _events(path: Path, plan: str) -> list[dict[str, Any]]:
-    try:
-        answer = subprocess.run(
-            [path], input=plan, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise GhashgenError(
-            f"{path.name} did not finish in {_SECONDS} s", "choose fewer --sizes"
-        ) from None
-    if answer.returncode not in (0, _WRONG):
-        raise GhashgenError(
-            f"{path.name}: {answer.stderr.strip() or f'exit status {answer.returncode}'}",
-            "measure again",
-        )
-    return [json.loads(line) for line in answer.stdout.splitlines()]

@@ -1,6 +1,5 @@
 """docs/comparisons.md: the stored comparisons as Markdown, each between a pair of markers."""
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -8,14 +7,11 @@ from ghashgen.lab.compare.core import Study
 from ghashgen.lab.compare.record import Record, records_of
 from ghashgen.lab.compare.registry import studies
 from ghashgen.lab.compare.table import UNMEASURED, missing, table
-from ghashgen.lab.standing import markdown_table
+from ghashgen.lab.pages import item, markdown_table, read_page, replaced, wrapped
 from ghashgen.records.cpus import title_of
-from ghashgen.support.errors import GhashgenError
 
 NAME = "docs/comparisons.md"
 
-WIDTH = 100
-"""Columns of the prose."""
 
 _MODES = {
     "throughput": "independent calls of one `update`",
@@ -28,14 +24,14 @@ _MODES = {
 
 def markers(study: Study) -> tuple[str, str]:
     """Return the marker lines before and after a study's block."""
-    return f"<!-- compare {study.name}:begin -->\n", f"<!-- compare {study.name}:end -->\n"
+    return f"<!-- compare {study.name}:begin -->", f"<!-- compare {study.name}:end -->"
 
 
 def block(study: Study, records: Sequence[Record]) -> str:
     """Return the text between a study's markers, CPU by CPU, ending with a newline."""
     if not records:
         return f"Not measured yet: `ghashgen compare {study.name} --record`.\n"
-    differs = "\n".join(_item(text) for text in study.differs)
+    differs = "\n".join(map(item, study.differs))
     parts = [
         *(part for record in records for part in _measured(study, record)),
         f"What differs from the paper:\n\n{differs}" if differs else "",
@@ -45,12 +41,12 @@ def block(study: Study, records: Sequence[Record]) -> str:
 
 def _measured(study: Study, record: Record) -> Iterator[str]:
     yield f"### {title_of(record.machine)}"
-    yield _wrapped(method(study, record))
+    yield wrapped(method(study, record))
     yield _markdown(study, record)
-    yield from (_wrapped(f"Not measured: {names}: {why}.") for why, names in missing(record))
+    yield from (wrapped(f"Not measured: {names}: {why}.") for why, names in missing(record))
     for derived in study.derived:
         found = derived.table(record)
-        yield _wrapped(derived.says)
+        yield wrapped(derived.says)
         yield markdown_table(found.columns, found.rows)
 
 
@@ -65,30 +61,10 @@ def method(study: Study, record: Record) -> str:
     return f"{text} The paper's column: {study.time_source}." if study.time_source else text
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def _item(text: str) -> str:
-    return textwrap.fill(
-        f"- {text}", WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
-
-
 def _markdown(study: Study, record: Record) -> str:
     """Return the table of what was measured; `missing` names the rest."""
     found = table(study, record)
     return markdown_table(found.columns, (row for row in found.rows if UNMEASURED not in row))
-
-
-def _bounds(text: str, study: Study) -> tuple[int, int]:
-    begin, end = markers(study)
-    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise GhashgenError(
-            f"{NAME} does not have the lines {begin.strip()} and {end.strip()} once each",
-            "put them back",
-        )
-    return text.index(begin) + len(begin), text.index(end)
 
 
 def rendered(text: str, records: Iterable[tuple[Study, Sequence[Record]]]) -> str:
@@ -98,21 +74,8 @@ def rendered(text: str, records: Iterable[tuple[Study, Sequence[Record]]]) -> st
         GhashgenError: a study's markers are not there exactly once, in order.
     """
     for study, found in records:
-        start, end = _bounds(text, study)
-        text = f"{text[:start]}{block(study, found)}{text[end:]}"
+        text = replaced(text, block(study, found), markers(study), NAME)
     return text
-
-
-def read(root: Path) -> str:
-    """Return the document as it is.
-
-    Raises:
-        GhashgenError: it cannot be read.
-    """
-    try:
-        return (root / NAME).read_text(encoding="utf-8")
-    except OSError as error:
-        raise GhashgenError(f"{root / NAME}: {error.strerror}", "run it in a clone") from None
 
 
 def current(root: Path) -> str:
@@ -122,4 +85,4 @@ def current(root: Path) -> str:
         GhashgenError: the document or a record cannot be read, or a marker is missing.
     """
     stored = [(study, records_of(root, study)) for study in studies().values()]
-    return rendered(read(root), stored)
+    return rendered(read_page(root / NAME), stored)

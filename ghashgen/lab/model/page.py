@@ -9,8 +9,9 @@ from ghashgen.lab.model.bursts import Burst
 from ghashgen.lab.model.comparison import Comparison
 from ghashgen.lab.model.peers import Peer
 from ghashgen.lab.model.rows import LABEL, Match, Row, Wanted
+from ghashgen.lab.pages import markdown_table
 from ghashgen.lab.report.topics import topics
-from ghashgen.lab.standing import markdown_table, span
+from ghashgen.lab.standing import span
 
 PAGE = "docs/model.md"
 MARKERS = ("<!-- model:begin -->", "<!-- model:end -->")

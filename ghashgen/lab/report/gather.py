@@ -23,7 +23,7 @@ from ghashgen.records.records import folder_of, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED, in_clone, project_root
 from ghashgen.support.toolchain import find_assembler
-from ghashgen.support.wording import counted
+from ghashgen.support.wording import counted, first_of
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[object], None]]]
 """Opens a progress bar, given its title and number of items; yields the function to call after each
@@ -216,7 +216,7 @@ def _notes(
         if other and not unexamined:
             yield (
                 f"{speed.title}: {counted(len(other), 'kernel')} measured as other bytes than "
-                f"those here ({_some(other)}): measure again, with ghashgen bench."
+                f"those here ({first_of(sorted(other), 3)}): measure again, with ghashgen bench."
             )
         if not speed.spread:
             yield (
@@ -235,14 +235,7 @@ def _proof_notes(variants: tuple[Variant, ...]) -> Iterable[str]:
         names = {variant.name for variant in variants if variant.proof == state}
         if names:
             kernels = counted(len(names), "kernel")
-            yield f"{kernels} {sentence} ({_some(names)}): ghashgen prove --write."
-
-
-def _some(names: Iterable[str]) -> str:
-    """Return the first names, and the number of the others."""
-    ordered = sorted(names)
-    rest = len(ordered) - 3
-    return ", ".join(ordered[:3]) + (f" and {rest} more" if rest > 0 else "")
+            yield f"{kernels} {sentence} ({first_of(sorted(names), 3)}): ghashgen prove --write."
 
 
 def relative(path: Path, start: Path) -> str:

@@ -36,7 +36,7 @@ from ghashgen.lab.report.topics import Topic
 from ghashgen.lab.report.variants import columns, measured_elsewhere, rows
 from ghashgen.support.files import make_folder, unwritten
 from ghashgen.support.paths import project_root
-from ghashgen.support.wording import counted
+from ghashgen.support.wording import counted, joined
 
 PLOTS = ("instructions", "ports")
 """PNG files besides those of speed, without suffix; one without data is not written."""
@@ -125,7 +125,7 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
             classes=CLASSES,
             costs=_costs(report),
             panels=_panels(report),
-            table_sources=_joined([_table_source(name) for name in report.uarches]),
+            table_sources=joined([_table_source(name) for name in report.uarches]),
             filters=filters(report.variants),
             constants=constants(report.variants),
             tabled=[speed.title for speed in tabled(report)],
@@ -149,8 +149,8 @@ def _figures(report: Report) -> list[dict[str, str]]:
         {
             "figure": f"{proofs.theorems}",
             "unit": "theorems",
-            "what": f"{_joined([row.what for row in proofs.rows] or ['of no kind'])}; "
-            f"assembled by {_joined(report.assemblers)}",
+            "what": f"{joined([row.what for row in proofs.rows] or ['of no kind'])}; "
+            f"assembled by {joined(report.assemblers)}",
         },
     ]
     kernels = [v for v in report.variants if report.topic.compares(v.axes)]
@@ -169,12 +169,6 @@ def _figures(report: Report) -> list[dict[str, str]]:
 def _article(title: str) -> str:
     """Return a title with its article, as pronounced."""
     return f"{'an' if title[0] in 'AEIOU' else 'a'} {title}"
-
-
-def _joined(names: Any) -> str:
-    """Return a, b and c."""
-    *most, last = [str(name) for name in names] or [""]
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 # -- sections -------------------------------------------------------------------------------------
@@ -236,7 +230,7 @@ def _panels(report: Report) -> list[dict[str, Any]]:
 def _panel_notes(report: Report, uarch: str) -> list[str]:
     lacks = unrunnable(report, uarch)
     no_data = sorted({form for _, bound in bound_rows(report, uarch) for form in bound.no_data})
-    out = [f"{isa}: this CPU lacks {_joined(missing)}." for isa, missing in lacks.items()]
+    out = [f"{isa}: this CPU lacks {joined(missing)}." for isa, missing in lacks.items()]
     if no_data:
         out.append(f"The bound leaves out forms without data: {'; '.join(no_data)}.")
     return out

@@ -240,7 +240,7 @@ def apart(places: Sequence[float], gap: float, floor: float) -> list[float]:
     clusters: list[list[int]] = []
     for index in order:
         clusters.append([index])
-        while len(clusters) > 1 and _top(clusters[-2], places, gap, floor) > _bottom(
+        while len(clusters) > 1 and _top(clusters[-2], places, gap, floor) > _start(
             clusters[-1], places, gap, floor
         ):
             last = clusters.pop()
@@ -255,10 +255,6 @@ def apart(places: Sequence[float], gap: float, floor: float) -> list[float]:
 def _start(cluster: Sequence[int], places: Sequence[float], gap: float, floor: float) -> float:
     middle = sum(places[i] for i in cluster) / len(cluster)
     return max(floor, middle - gap * (len(cluster) - 1) / 2)
-
-
-def _bottom(cluster: Sequence[int], places: Sequence[float], gap: float, floor: float) -> float:
-    return _start(cluster, places, gap, floor)
 
 
 def _top(cluster: Sequence[int], places: Sequence[float], gap: float, floor: float) -> float:

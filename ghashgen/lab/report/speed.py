@@ -1,19 +1,15 @@
-"""A measurement, from the store of `ghashgen bench`, its JSON, or a record of docs/bench."""
+"""A measurement, from a store of `ghashgen bench`, or a record of docs/bench."""
 
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
-
-from ghashgen.lab.bench.store import load
 from ghashgen.lab.report.data import Speed, Timing, Way
 from ghashgen.lab.report.topics import Topic
 from ghashgen.lab.standing import Standing, figure
-from ghashgen.records.core import Cell, Machine, Results, Run, Subject
+from ghashgen.lab.store import open_store
+from ghashgen.records.core import Cell, Subject
 from ghashgen.records.records import Record, load_record
-from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 
 HERE = "measured"
@@ -36,14 +32,15 @@ def read(path: Path, shown: str, session: int | None = None) -> Source:
     `shown` is the file's name on the page; `session` selects one of a store, by default the last.
 
     Raises:
-        GhashgenError: the file is unreadable, is none of the three kinds, or has no such session.
+        GhashgenError: the file is unreadable, is neither of them, or has no such session.
     """
     try:
         with path.open("rb") as file:
             stored = file.read(len(_SQLITE)) == _SQLITE
         if stored:
             which = "" if session is None else f", number {session}"
-            results = load(path, session)
+            with open_store(path) as store:
+                results = store.load(session)
             runs = max((len(cell.runs) for cell in results.cells), default=0)
             return Source(Record(HERE, runs, "", results), f"{shown}{which}")
         if session is not None:
@@ -52,59 +49,11 @@ def read(path: Path, shown: str, session: int | None = None) -> Source:
             )
     except OSError as error:
         raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
-    if _ANY.read(path).cells is UNSET:
+    try:
         return Source(load_record(path), shown)
-    return Source(_printed(_PRINTED.read(path)), shown)
-
-
-class _Any(Struct, frozen=True):
-    cells: list[Any] | UnsetType = UNSET
-    """In the output of `ghashgen bench --json`; a record has none."""
-
-
-class _Cell(Struct, frozen=True):
-    """The part of a row of `lab.bench.export` that the report shows."""
-
-    name: str
-    kind: str
-    mode: str
-    size: int
-    cycles: float
-    low: float
-    high: float
-    runs: int
-    kept: int
-    digest: str
-    needs: str
-    key: int = 0
-
-
-class _Printed(Struct, frozen=True):
-    machine: Machine
-    missing: dict[str, str]
-    cells: tuple[_Cell, ...]
-
-
-_WRONG = (
-    "is no measurement",
-    "name a file of ghashgen bench --store or --json, or a record of docs/bench",
-)
-_ANY = Document(_Any, *_WRONG)
-_PRINTED = Document(_Printed, *_WRONG)
-
-
-def _printed(body: _Printed) -> Record:
-    """Return printed JSON as a record."""
-    subjects = {
-        row.name: Subject(row.name, row.kind, 0, row.digest, tuple(row.needs.split()), row.key)
-        for row in body.cells
-    }
-    cells = tuple(
-        Cell(row.name, row.size, row.mode, (Run(row.cycles, row.low, row.high, row.kept, 0),))
-        for row in body.cells
-    )
-    runs = max((row.runs for row in body.cells), default=0)
-    return Record(HERE, runs, "", Results(body.machine, subjects, cells, body.missing))
+    except GhashgenError as refusal:
+        remedy = "name a store of ghashgen bench, or a record of docs/bench"
+        raise GhashgenError(refusal.cause, remedy) from None
 
 
 def speeds(source: Source, one: Standing, topic: Topic) -> tuple[Speed, ...]:

@@ -15,3 +15,13 @@ Made = Callable[[str, Sequence[Values]], Sequence[CallResult]]
 
 Calls = Callable[[Made, Point, Sequence[Cell]], list[list[CallResult]]]
 """The results of each cell's calls; repeated results occur as often as they are made."""
+
+
+def by_size(
+    made: Made, function: str, known: Values, cells: Sequence[Cell]
+) -> list[list[CallResult]]:
+    """Return the results of cells whose sizes alone matter: one call of a function for each."""
+    sizes = list(dict.fromkeys(size for _, size in cells))
+    answers = made(function, [{**known, "in": bytes(size)} for size in sizes])
+    done = dict(zip(sizes, answers, strict=True))
+    return [[done[size]] for _, size in cells]

@@ -14,10 +14,10 @@ from ghashgen.choice.classes import SizeClass, geometric_mean
 from ghashgen.choice.questions import Use
 from ghashgen.choice.rule import pays_at, take
 from ghashgen.kernels.core import Keyed, Value
+from ghashgen.lab.store import Figure, Key, Store
 from ghashgen.lab.tune.measure import Host, Stage
 from ghashgen.lab.tune.scores import best_first, best_peer, cycles, scores
 from ghashgen.lab.tune.space import Candidate
-from ghashgen.lab.tune.store import Figure, Key, Store
 from ghashgen.lab.tune.sweep import alike
 from ghashgen.records.core import TIE
 
@@ -193,7 +193,7 @@ def _notes(
             for c in (winner, second)
             for mode, size in product(use.modes[0], item.sizes)
         ]
-        if any(len({figures[key].run for key in keys}) > 1 for figures in used.values()):
+        if any(len({figures[key].session for key in keys}) > 1 for figures in used.values()):
             out.append("winner and runner-up were not measured in turns")
     return out
 

@@ -7,7 +7,7 @@ need only the project's files, a C compiler and this CPU.
 import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -17,8 +17,8 @@ from ghashgen.lab.bench.contest import contests
 from ghashgen.lab.bench.run import QUICK, Effort, bench
 from ghashgen.lab.tune.space import Unit
 from ghashgen.output.artefact import sha256
-from ghashgen.records.core import Cell, Subject
-from ghashgen.records.machine import cpu_model, git_commit
+from ghashgen.records.core import Results
+from ghashgen.records.machine import cpu_model
 from ghashgen.run.harness import build as build_harness
 from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
@@ -79,20 +79,7 @@ class Batch:
     modes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The result of a batch."""
-
-    host: Host
-    ghz: float
-    git: str
-    subjects: tuple[Subject, ...]
-    """Kernels with the hash of their code in `digest`, and the peers."""
-    cells: tuple[Cell, ...]
-    missing: Mapping[str, str]
-
-
-Measure = Callable[[Batch], Measured]
+Measure = Callable[[Batch], Results]
 
 
 def folder() -> Path:
@@ -132,7 +119,7 @@ def alone() -> Iterator[None]:
         yield
 
 
-def measure(batch: Batch, core: int = -1) -> Measured:
+def measure(batch: Batch, core: int = -1) -> Results:
     """Measure a batch here, after checking that its kernels agree on the result.
 
     Raises:
@@ -160,15 +147,7 @@ def measure(batch: Batch, core: int = -1) -> Measured:
             )
         finally:
             _tidy(place)
-    codes = {unit.name: unit.code for unit in batch.units}
-    return Measured(
-        host,
-        results.machine.clock_ghz,
-        git_commit(),
-        tuple(replace(s, digest=codes.get(s.name, "")) for s in results.subjects.values()),
-        results.cells,
-        results.missing,
-    )
+    return replace(results, machine=replace(results.machine, cpu=host.cpu, features=host.features))
 
 
 def _written(unit: Unit, objects: Path) -> HarnessKernel:

@@ -6,8 +6,8 @@ from itertools import product
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
 from ghashgen.choice.rule import scored
+from ghashgen.lab.store import Figure, Key
 from ghashgen.lab.tune.space import Candidate
-from ghashgen.lab.tune.store import Figure, Key
 
 Figures = Mapping[Key, Figure]
 """Measurements by code or peer's name, mode and size."""

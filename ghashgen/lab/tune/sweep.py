@@ -13,11 +13,12 @@ from typing import Protocol
 from ghashgen.choice.questions import Use
 from ghashgen.kernels.core import Value
 from ghashgen.kernels.families import DEFAULT
+from ghashgen.lab.store import Store, complete
 from ghashgen.lab.tune.goals import Cell, cells_of, goals, modes_of, served, sizes_to_measure
-from ghashgen.lab.tune.measure import COARSE, FINE, Batch, Host, Measure, Measured, Stage
+from ghashgen.lab.tune.measure import COARSE, FINE, Batch, Host, Measure, Stage
 from ghashgen.lab.tune.scores import best_first, scores
 from ghashgen.lab.tune.space import Candidate, Unit
-from ghashgen.lab.tune.store import Store, complete
+from ghashgen.records.core import Results
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Outcome:
     """A task's result, or why there is none."""
 
     task: Task
-    measured: Measured | None
+    measured: Results | None
     failure: str = ""
 
 
@@ -220,7 +221,8 @@ def _carry_out(
                 names = ", ".join(unit.name for unit in units)
                 swept.failures.append(f"{names}: {outcome.failure}")
             else:
-                store.add(outcome.measured, outcome.task.batch.stage)
+                task = outcome.task
+                store.add(outcome.measured, task.host.method, task.batch.stage.key)
                 swept.measured += len(units)
                 lost = _unquiet(outcome, plan.uses)
                 swept.failures += [w for w in lost if w not in swept.failures]

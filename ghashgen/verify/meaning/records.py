@@ -162,8 +162,13 @@ class Records(Function):
         return super().value(data)
 
     def forgotten(self, value: Value, data: object) -> bool:
-        """Return whether a value is of the other message that an assertion says it is of."""
+        """Return whether a value is of the other message that an assertion says it is of.
+
+        A constant depends on no message, so it may be taken for a value of any.
+        """
         match data:
+            case ["t", "other", int()] if isinstance(value, int):
+                return True
             case ["t", "other", int(index)] if isinstance(value, Term) and _of_one_other(value):
                 return value.deps // OTHERS == 1 << index
         return False

@@ -70,6 +70,9 @@ BEHIND = {"length": "text", "aad_length": "more"}
 LIKE = {"aad_length": 5}
 """A message that is followed, beside its text."""
 
+AAD_READ = ["v", "s"]
+"""What is in a register where AAD is read: its block, or 0 if there is none."""
+
 
 def alone(search: Search) -> int:
     """Return where a message is processed by itself, if others are in groups; 0 if none are."""
@@ -99,6 +102,9 @@ class Groups:
         meaning = self.search.meaning
         self.same = {n: n for n in meaning.numbers}
         (self.hashed,) = (p for p in meaning.parts if isinstance(p, Hashing) and p.name == "x")
+        # Behind the AAD, X is what has been read of it, times H.
+        behind = {"of": self.hashed.order[1].buffer, "hashed": "0", "ahead": 0}
+        self.aad_read = {"x": behind | {"sum": [[AAD_READ[1], 1]]}}
 
     def add(self) -> None:
         """Add them."""
@@ -130,7 +136,7 @@ class Groups:
         """Add the assertions of groups of messages of so many blocks, in so many rows."""
         lengths = [BLOCK_BYTES * (blocks[0] - 1) + 1, BLOCK_BYTES * blocks[-1]]
         known = LIKE | {"length": lengths[1] - 1}
-        ranges = {"length": lengths, "aad_length": [1, BLOCK_BYTES]}
+        ranges = {"length": lengths, "aad_length": [0, BLOCK_BYTES]}
         name = self.begun(letter, known, ranges)
         places = [(name, known | {PLACE: index}) for index in range(SIZE)]
         written = BLOCK_BYTES * ROW * (rows - 1)
@@ -193,6 +199,7 @@ class Groups:
             if at != to:
                 _, state = self.follow(state, at, {to})
             ghosts = {"mask": kind != READ, "output": "length" if kind == HASH else str(written)}
+            ghosts |= self.aad_read
             name = self.named(kind, source, state, to, ghosts, several)
             if blocks:
                 least = BLOCK_BYTES * (blocks - 1) + 1
@@ -208,8 +215,7 @@ class Groups:
         if len(state.memory.written[text.out]) + state.ghosts[DONE] != written:
             return False
         places = self.says(state, at)["places"]
-        read = ["t", "block", self.hashed.order[0].letter, ["n", "0"]]
-        return read in places.values() and not any(
+        return AAD_READ in places.values() and not any(
             v == "?" for place, v in places.items() if "+" not in place
         )
 
@@ -302,10 +308,13 @@ class Groups:
         if not isinstance(value, Term) or not value.deps & (DATA | RAW):
             return "?"
         form = meaning.terms.try_form(meaning.canonical(value))
-        for blocks, length in zip(self.hashed.order, ("aad_length", "length"), strict=True):
-            for at in range(0, state.ghosts[length], BLOCK_BYTES):
-                if form == meaning.terms.try_form(meaning.value(["block", blocks.letter, at])):
-                    return ["t", "block", blocks.letter, ["n", str(at)]]
+        aad, text = self.hashed.order
+        for name in (f"{aad.letter}0", f"u{AAD_READ[1]}"):
+            if form == meaning.terms.try_form(meaning.terms.variable(name)):
+                return AAD_READ
+        for at in range(0, state.ghosts["length"], BLOCK_BYTES):
+            if form == meaning.terms.try_form(meaning.value(["block", text.letter, at])):
+                return ["t", "block", text.letter, ["n", str(at)]]
         (initial,) = (p for p in meaning.parts if isinstance(p, Initial))
         if is_mask(meaning, initial, [state], [value]):
             return ["t", "mask"]

@@ -30,6 +30,7 @@ from ghashgen.verify.meaning.tag import TAG_LENGTH
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
 from ghashgen.verify.search.groups import (
+    AAD_READ,
     AHEAD,
     BEHIND,
     CHECKS,
@@ -174,14 +175,14 @@ class Woven(Groups):
         """
         alike = SAME if ghosts else BEHIND
         one = self.assertions[name] = self.says(state, at, alike=alike, window=LARGEST, done=done)
-        ranges = {"length": self.lengths, "aad_length": [1, BLOCK_BYTES]}
+        ranges = {"length": self.lengths, "aad_length": [0, BLOCK_BYTES]}
         one["unknowns"] |= {alike[n]: ends for n, ends in ranges.items()}
         one["unknowns"] |= {PLACE: places}
         if ghosts:
             one["unknowns"] |= {"iv_length": [12, 12]}
             if TAG_LENGTH in one["unknowns"]:
                 one["unknowns"][TAG_LENGTH] = [16, 16]
-            one["ghosts"] |= {"iv": None} | ghosts
+            one["ghosts"] |= {"iv": None} | self.aad_read | ghosts
         one["facts"] = [f"{COUNT}-{RECORD}+{PLACE}-{begun}".removesuffix("-0"), f"{RECORD}-{PLACE}"]
         one["from"] = {before: [{u: u for u in one["unknowns"]}]} if before else {}
         return one
@@ -202,8 +203,7 @@ class Woven(Groups):
     def is_read(self, state: State, at: int) -> bool:
         """Return whether AAD is read, if the message is of the group of which that is read now."""
         says = self.says(state, at)["places"]
-        read = ["t", "block", self.hashed.order[0].letter, ["n", "0"]]
-        return read in says.values() and not any(
+        return AAD_READ in says.values() and not any(
             v == "?" for place, v in says.items() if "+" not in place
         )
 
@@ -218,6 +218,8 @@ class Woven(Groups):
                     before = [*state.machine.vec]
                     at, first = checker.step(state, at), 0
                     new = [a for a, b in zip(state.machine.vec, before, strict=True) if a is not b]
+                    # What is 0 may be the AAD.
+                    new = [lanes for lanes in new if any(lane != 0 for lane in lanes)]
                     if any(isinstance(v, Term) and v.deps & (DATA | RAW) for a in new for v in a):
                         return last
                     last = at if new else last

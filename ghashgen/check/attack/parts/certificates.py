@@ -8,9 +8,8 @@ nearly. Whatever is accepted must be so at every length that an interpreter of i
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
 
-from ghashgen.check.attack.core import Finding, Options, Outcome, Part
+from ghashgen.check.attack.core import Finding, Options, Outcome, Part, numbered
 from ghashgen.check.attack.toy.judge import drawn, judge
 from ghashgen.verify.rules import check
 
@@ -19,14 +18,6 @@ PROGRAMS = 4
 
 CASES, STEPS = 300, 4000
 """More than any of these programs needs: a lie may let a loop be followed without end."""
-
-
-def tasks(options: Options) -> Iterator[int]:
-    """Yield the numbers of tasks, without end."""
-    number = 0
-    while True:
-        yield number
-        number += 1
 
 
 def work(options: Options, task: int) -> Outcome:
@@ -58,5 +49,5 @@ def _one(options: Options, number: int) -> Outcome:
     return Outcome({"unsupported": seen["refused"]}, seen["right"], {}, tuple(findings))
 
 
-PART = Part("certificates", "small programs with drawn certificates against runs", tasks, work)
+PART = Part("certificates", "small programs with drawn certificates against runs", numbered, work)
 """The part."""

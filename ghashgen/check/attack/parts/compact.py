@@ -174,10 +174,7 @@ class _Attempt:
             "statement.toml": statement_text(one.spec),
             "certificates.json": text_of({} if said is None else {symbol: said}),
         }
-        repeat = (
-            f"ghashgen attack --part {NAME} --seed {self.options.seed} --first {self.number} "
-            "--count 1"
-        )
+        repeat = self.options.repeating(NAME, self.number)
         what = "; ".join(change.what for change in changes)
         title = f"{symbol}, {one.built.abi}: {what}"
         return Outcome(findings=(Finding(title, wrong, repeat, files),))

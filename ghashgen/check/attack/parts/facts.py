@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from ghashgen.check.attack import facts_cases as cases
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
@@ -23,11 +24,8 @@ class Task:
 
 
 def tasks(options: Options) -> Iterator[Task]:
-    """Yield all forms, again and again with other operands."""
-    number = 0
-    while True:
-        yield from (Task(number, code) for code in codes())
-        number += 1
+    """Return all forms, again and again with other operands."""
+    return (Task(number, code) for number in count() for code in codes())
 
 
 def work(options: Options, task: Task) -> Outcome:

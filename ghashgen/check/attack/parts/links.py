@@ -8,14 +8,13 @@ import random
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.check.attack.core import Finding, Options, Outcome, Part
+from ghashgen.check.attack.core import Finding, Options, Outcome, Part, numbered
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.machine.image import Image, Kind
@@ -173,11 +172,6 @@ def differs(image: Image, program: Program) -> str:
     return ""
 
 
-def tasks(options: Options) -> Iterator[int]:
-    """Yield the numbers of objects."""
-    return count()
-
-
 @cache
 def _plain() -> bytes:
     return assemble_text(find_nasm(), NAME, TEXT, "elf64")
@@ -189,8 +183,8 @@ def work(options: Options, number: int) -> Outcome:
     files = {"object.o": data}
 
     def finding(wrong: str) -> Outcome:
-        repeat = f"ghashgen attack --part {NAME} --seed {options.seed} --first {number} --count 1"
-        return Outcome(findings=(Finding(said, wrong, repeat, files),))
+        found = Finding(said, wrong, options.repeating(NAME, number), files)
+        return Outcome(findings=(found,))
 
     try:
         image = load_image(data)
@@ -224,7 +218,7 @@ def _linked(linker: str, data: bytes) -> bytes:
 PART = Part(
     NAME,
     "objects with mangled tables; what is read in them is compared with linked programs",
-    tasks,
+    numbered,
     work,
     together=16,
 )

@@ -8,7 +8,7 @@ several table alignments. Every third kernel has columns, which the catalogue la
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 
@@ -83,14 +83,8 @@ def _built(original: Original, objects: Path) -> Built[Point]:
     return made
 
 
-@cache
-def _prepared(folder: Path) -> Path:
-    """Return the folder for objects."""
-    return folder / "obj"
-
-
 def _work(options: Options, task: Task) -> Outcome:
-    built = _built(task.original, _prepared(options.folder))
+    built = _built(task.original, options.folder / "obj")
     data = built.obj.read_bytes()
     drawn = random.Random(f"{NAME} {options.seed} {task.number}")
     return attempt(options, task.number, built, mutant(data, drawn))
@@ -109,8 +103,8 @@ def attempt(options: Options, number: int, built: Built[Point], made: Mutant) ->
             "statement.toml": statement_text(spec),
         }
         repeat = (
-            f"ghashgen prove-object object.o --spec statement.toml --run; as it was found: "
-            f"ghashgen attack --part {NAME} --seed {options.seed} --first {number} --count 1"
+            "ghashgen prove-object object.o --spec statement.toml --run; as it was found: "
+            f"{options.repeating(NAME, number)}"
         )
         return Outcome(findings=(Finding(title, wrong, repeat, files),))
 

@@ -5,11 +5,11 @@ An accepted program runs on this CPU at every length up to 4 KiB, around every p
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ghashgen.check.attack import program_run
-from ghashgen.check.attack.core import Finding, Options, Outcome, Part
+from ghashgen.check.attack.core import Finding, Options, Outcome, Part, numbered
 from ghashgen.check.attack.cpu import features_here
 from ghashgen.check.attack.program_make import Program, program
 from ghashgen.check.attack.program_run import Fate, Lengths, judge
@@ -24,21 +24,6 @@ FAR = ("width",)
 def convention(number: int, abis: Sequence[str]) -> str:
     """Return the calling convention of a program; they alternate."""
     return abis[number % len(abis)]
-
-
-@dataclass(frozen=True)
-class Task:
-    """Programs `first` to `first` + AT_ONCE of a seed."""
-
-    first: int
-
-
-def tasks(options: Options) -> Iterator[Task]:
-    """Yield tasks endlessly."""
-    first = 0
-    while True:
-        yield Task(first)
-        first += AT_ONCE
 
 
 def finding(fate: Fate, seed: int, wrong: str) -> Finding:
@@ -88,14 +73,14 @@ def attack(programs: Sequence[Program], features: frozenset[str], lengths: Lengt
     return [fate for how, some in groups.items() for fate in judge(some, features, how)]
 
 
-def work(options: Options, task: Task) -> Outcome:
+def work(options: Options, task: int) -> Outcome:
     """Make, prove and run the programs of a task."""
-    numbers = range(task.first, task.first + AT_ONCE)
+    numbers = range(AT_ONCE * task, AT_ONCE * (task + 1))
     made = [program(options.seed, number, convention(number, options.abis)) for number in numbers]
     fates = attack(made, features_here(options.folder), program_run.LONG)
     return outcome(fates, options.seed)
 
 
 PART = Part(
-    "programs", "random small programs: accepted ones run at lengths of many turns", tasks, work
+    "programs", "random small programs: accepted ones run at lengths of many turns", numbered, work
 )

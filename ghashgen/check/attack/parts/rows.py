@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 
 from iced_x86 import CpuidFeature, Instruction
 
@@ -46,13 +47,10 @@ class Task:
 
 
 def tasks(options: Options) -> Iterator[Task]:
-    """Yield all forms, again and again with other operands."""
+    """Return all forms, again and again with other operands."""
     codes = sorted(rows())
-    number = 0
-    while True:
-        for at in range(0, len(codes), AT_ONCE):
-            yield Task(number, tuple(codes[at : at + AT_ONCE]))
-        number += 1
+    groups = [tuple(codes[at : at + AT_ONCE]) for at in range(0, len(codes), AT_ONCE)]
+    return (Task(number, some) for number in count() for some in groups)
 
 
 @cache

@@ -125,11 +125,11 @@ def _mixes(rng: random.Random) -> Mapping[str, Callable[[int], list[tuple[int, i
 
     def alike(count: int) -> list[tuple[int, int, int]]:
         most = rng.choice((BLOCK_BYTES, 64, 256, MOST_TEXT))
-        return [(USUAL_IV, rng.randrange(1, 17), rng.randrange(1, most + 1))] * count
+        return [(USUAL_IV, rng.randrange(17), rng.randrange(1, most + 1))] * count
 
     def rows(count: int) -> list[tuple[int, int, int]]:
         row = 64 * rng.randrange(rng.choice((1, 3, 25)))
-        return [(USUAL_IV, rng.randrange(1, 17), row + rng.randrange(1, 65)) for _ in range(count)]
+        return [(USUAL_IV, rng.randrange(17), row + rng.randrange(1, 65)) for _ in range(count)]
 
     def changing(count: int) -> list[tuple[int, int, int]]:
         sizes = [rng.choice((5, 16, 17, 64, 65, 130)) for _ in range(count // GROUP + 1)]
@@ -146,7 +146,8 @@ def _mixes(rng: random.Random) -> Mapping[str, Callable[[int], list[tuple[int, i
         return [(USUAL_IV, size, rng.randrange(1, 65)) for _ in range(count)]
 
     def bare(count: int) -> list[tuple[int, int, int]]:
-        return [(USUAL_IV, 0, rng.randrange(1, 200))] * count
+        size = rng.randrange(1, 300)
+        return [(USUAL_IV, 0 if i < count - count % 3 else 12, size) for i in range(count)]
 
     return {
         "alike": alike,
@@ -216,8 +217,8 @@ def _lengths(key_bytes: int, function: str, sample: int) -> Iterator[Trial]:
     key = Key(rng.randbytes(key_bytes))
     for length in range(0, MOST_TEXT, sample):
         few = {length} if length % 3 else range(max(1, length - length % 64), length + 1) or {0}
-        aad = rng.randrange(1, 17)
-        for aads in ({aad}, range(1, 17)):
+        aad = rng.randrange(17)
+        for aads in ({aad}, range(17)):
             sizes = [
                 (USUAL_IV, rng.choice([*aads]), rng.choice([*few])) for _ in range(2 * GROUP + 1)
             ]

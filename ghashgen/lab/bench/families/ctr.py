@@ -9,7 +9,7 @@ from ghashgen.records.records import folder_of
 
 _PEERS = (
     replace(GCM_PEERS["openssl_evp"], name="openssl_ctr"),
-    replace(GCM_PEERS["ipsecmb"], name="ipsecmb_ctr", title="Intel multi-buffer library, jobs"),
+    replace(GCM_PEERS["ipsecmb"], name="ipsecmb_ctr"),
 )
 
 CONTEST = Contest(

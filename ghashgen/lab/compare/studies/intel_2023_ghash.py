@@ -8,11 +8,9 @@ and reduction, the columns of Table 11; instruction set and blocks per group are
 
 from ghashgen.arch.registry import isas
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
+from ghashgen.lab.compare.core import Group, Study, Variant
+from ghashgen.lab.compare.studies.intel_2023 import PAPER, SIZES
 from ghashgen.records.core import GCM
-
-SIZES = (64, 128, 256, 512, 2048, 16384)
-"""The sizes of Tables 12 and 13."""
 
 
 def _group(isa: str, blocks: int) -> Group:
@@ -25,11 +23,6 @@ def _group(isa: str, blocks: int) -> Group:
     return Group(f"{isa} x{blocks}", tuple(rows))
 
 
-def _row(label: str, table: int, *ratios: float) -> PaperRow:
-    source = f"papers/intel-2023, Table {table}"
-    return PaperRow(label, source, dict(zip(reversed(SIZES), ratios, strict=True)))
-
-
 STUDY = Study(
     name="intel-2023-ghash",
     title="the baseline multiplication against K and winograd, three calls per message",
@@ -40,12 +33,7 @@ STUDY = Study(
         _group(isa, blocks)
         for isa, blocks in (("avx", 1), ("avx", 8), ("avx", 16), ("avx512", 16), ("avx512", 48))
     ),
-    paper_rows=(
-        _row("AES-GCM-128, 3rd Gen Xeon", 12, 1.09, 1.05, 1.16, 1.14, 1.12, 1.26),
-        _row("AES-GCM-128, 4th Gen Xeon", 12, 1.10, 1.07, 1.08, 1.24, 1.22, 1.43),
-        _row("AES-GCM-256, 3rd Gen Xeon", 13, 1.07, 1.11, 1.16, 1.16, 1.22, 1.16),
-        _row("AES-GCM-256, 4th Gen Xeon", 13, 1.00, 1.02, 1.09, 1.26, 1.23, 1.38),
-    ),
+    paper_rows=PAPER,
     differs=(
         "The paper's ratios are for whole AES-GCM encryption by two versions of a library, so "
         "AES is in both. The ratios here are for GHASH alone.",

@@ -7,7 +7,7 @@ from ghashgen.choice.families.ctr import QUESTION
 from ghashgen.kernels.aes.axes import BLOCKS, ROUND_KEYS
 from ghashgen.kernels.core import Keyed, Point
 from ghashgen.lab.bench.families.ctr import CONTEST
-from ghashgen.lab.tune.calls import Made
+from ghashgen.lab.tune.calls import Made, by_size
 from ghashgen.lab.tune.goals import Cell, Goal
 from ghashgen.run.emulate import CallResult
 
@@ -26,7 +26,4 @@ def calls(made: Made, kernel: Point, cells: Sequence[Cell]) -> list[list[CallRes
         raise AssertionError("a kernel of AES-CTR has a key")
     (init,) = made("init", [{"key": bytes(range(kernel.key_bytes))}])
     known = {"ctx": init.buffers["ctx"], "counter": bytes(BLOCK_BYTES)}
-    sizes = list(dict.fromkeys(size for _, size in cells))
-    answers = made("crypt", [{**known, "in": bytes(size)} for size in sizes])
-    done = dict(zip(sizes, answers, strict=True))
-    return [[done[size]] for _, size in cells]
+    return by_size(made, "crypt", known, cells)

@@ -7,7 +7,7 @@ from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.choice.families.hash import QUESTION
 from ghashgen.kernels.core import Point
 from ghashgen.lab.bench.families.hash import CONTEST
-from ghashgen.lab.tune.calls import Made
+from ghashgen.lab.tune.calls import Made, by_size
 from ghashgen.lab.tune.goals import Cell, Goal
 from ghashgen.run.emulate import CallResult
 
@@ -24,7 +24,4 @@ def calls(made: Made, kernel: Point, cells: Sequence[Cell]) -> list[list[CallRes
     """Return the results of each cell's calls."""
     (init,) = made("init", [{"h": bytes(range(1, BLOCK_BYTES + 1))}])
     known = {"table": init.buffers["table"], "x": bytes(BLOCK_BYTES)}
-    sizes = list(dict.fromkeys(size for _, size in cells))
-    answers = made("update", [{**known, "in": bytes(size)} for size in sizes])
-    done = dict(zip(sizes, answers, strict=True))
-    return [[done[size]] for _, size in cells]
+    return by_size(made, "update", known, cells)
