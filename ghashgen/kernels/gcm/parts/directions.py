@@ -1,9 +1,10 @@
 """Encrypt or decrypt a whole text: whole groups in a loop, then the rest.
 
 Encryption hashes a group of n blocks while it encrypts the next one. It reads the group back from
-`out`, so that no register has to hold it. There is nothing to hash beside the first group. The last
-group is hashed beside the cipher over the rest. Decryption hashes each group while it decrypts it.
-Kernels that do not stitch hash a group after encryption, or before decryption.
+`out`, so that no register has to hold it; with wide registers it does not (`kept`). There is nothing
+to hash beside the first group. The last group is hashed beside the cipher over the rest. Decryption
+hashes each group while it decrypts it. Kernels that do not stitch hash a group after encryption, or
+before decryption.
 """
 
 from collections.abc import Callable
@@ -46,9 +47,12 @@ def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str]
 
 def encrypt_text(text: Text, X: VReg, done: str) -> None:
     """Record out = in + keystream, with X continued over out. Needs 1 byte. Ends at `done`."""
+    wide = text.kernel.instruction_set.partial_registers
+    (encrypt_kept if wide else _encrypt_read_back)(text, X, done)
+
+
+def _encrypt_read_back(text: Text, X: VReg, done: str) -> None:
     b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
-    if kernel.instruction_set.partial_registers:
-        return encrypt_kept(text, X, done)
     _branch_to_rest(text)
     keys = group_keys(b, kernel.hash, context)
     (_encrypt_stitched if kernel.stitch else _encrypt_apart)(text, X, keys)
@@ -74,7 +78,6 @@ def encrypt_text(text: Text, X: VReg, done: str) -> None:
         _hash_rest(text, X, at, left, lambda: last)
     b.label(done)
     b.about("")
-    return None
 
 
 def decrypt_text(text: Text, X: VReg, done: str) -> None:

@@ -4,10 +4,8 @@ Groups are as in `directions`, but a last whole group is not one of them: 1 to n
 the rest, which hashes the length block with them. J_0 goes through the cipher beside the first
 group, or beside a text without groups, which hides its latency.
 
-A seal hashes a group beside the cipher of the next one, from the registers that produced it: to
-read 64 bytes back that were just written across a cache line takes long. So that a group and the
-states of the next fit, and the first half of a rest can be hashed beside its second, large groups
-and rests go through the cipher in two halves (`plan.half`).
+A rest of many registers is sealed in two halves (`plan.half`), as a group is (`groups`): the first
+half is hashed beside the cipher of the second.
 """
 
 from collections.abc import Callable, Mapping
