@@ -1,8 +1,8 @@
 """Encrypt or decrypt a whole text: whole groups in a loop, then the rest.
 
 Encryption hashes a group of n blocks while it encrypts the next one. It reads the group back from
-`out`, so that no register has to hold it; with wide registers it does not (`kept`). There is nothing
-to hash beside the first group. The last group is hashed beside the cipher over the rest. Decryption
+`out`, so that no register has to hold it; but see `kept` for wide registers. There is nothing to
+hash beside the first group. The last group is hashed beside the cipher over the rest. Decryption
 hashes each group while it decrypts it. Kernels that do not stitch hash a group after encryption, or
 before decryption.
 """
