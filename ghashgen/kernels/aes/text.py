@@ -80,12 +80,12 @@ class Text(Place[K]):
         out: VReg,
         length: VReg,
         whole: bool = False,
-        held: int | None = None,
+        held: range | None = None,
     ) -> "Text[K]":
         """Record the loads that all parts need; return the text. `held` round keys stay in
         registers, or as many as the kernel says.
         """
-        keys = RoundKeys(b, kernel, context, kernel.held_keys if held is None else held)
+        keys = RoundKeys(b, kernel, context, range(kernel.held_keys) if held is None else held)
         return cls(b, kernel, context, keys, source, out, length, counters, whole)
 
     @property

@@ -17,7 +17,7 @@ from ghashgen.kernels.aes.rest import kept_rest
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.alone import text_alone
-from ghashgen.kernels.gcm.parts.groups import held_keys
+from ghashgen.kernels.gcm.parts.groups import held_keys, keeps
 from ghashgen.kernels.gcm.parts.kept import encrypt_kept
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
@@ -36,7 +36,7 @@ def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str]
         text_alone(b, kernel, record is encrypt_text, "done")
     X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
     place = Mem(base=counter)
-    held = held_keys(kernel, record is encrypt_text)
+    held = held_keys(kernel, True) if keeps(kernel, record is encrypt_text) else None
     counters = Counters.at(b, kernel, place)
     text = Text.at_entry(b, kernel, context, counters, source, out, length, held=held)
     record(text, X, "store")

@@ -24,6 +24,7 @@ def encrypt_kept(text: Text, X: VReg, done: str) -> None:
     groups.cipher()
     text.advance(size, "next group")
     b.branch("below", text.length, size, "last")
+    groups.ready()
     with b.loop(GROUP):
         groups.turn()
         b.branch("not_below", text.length, size, GROUP)

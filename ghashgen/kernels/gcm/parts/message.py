@@ -245,7 +245,7 @@ class Message:
         keys = RoundKeys(self.b, self.kernel, self.context)
         return self.b, self.kernel, self.context, keys, self.source, self.out, self.length
 
-    def _text(self, counters: Counters, held: int | None = None) -> Text:
+    def _text(self, counters: Counters, held: range | None = None) -> Text:
         b = self.b
         left, out = b.gpr("gpr_copy", self.length), b.gpr("gpr_copy", self.out)
         of = b, self.kernel, self.context, counters, self.source, out, left

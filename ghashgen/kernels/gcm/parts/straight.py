@@ -57,6 +57,7 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
         groups.cipher(partial(encipher, text, J0))
     text.advance(group_bytes, "next group")
     b.branch("below", text.length, group_bytes + 1, "rest")
+    groups.ready()
     with b.loop(GROUP):
         groups.turn()
         b.branch("not_below", text.length, group_bytes + 1, GROUP)
