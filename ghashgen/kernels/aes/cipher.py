@@ -46,7 +46,9 @@ def round_key_cell(kernel: AesKernel, context: VReg, i: int) -> Mem:
 class RoundKeys:
     """The round keys in every lane. Some stay in registers; the others are loaded where used."""
 
-    def __init__(self, b: Builder, kernel: AesKernel, context: VReg, held: range = range(0)) -> None:
+    def __init__(
+        self, b: Builder, kernel: AesKernel, context: VReg, held: range = range(0)
+    ) -> None:
         """Record the loads of the keys of these numbers, for full registers."""
         self._b, self._kernel, self._context = b, kernel, context
         self._held = {i: self._load(i, kernel.lane_count) for i in held}

@@ -82,8 +82,8 @@ class Text(Place[K]):
         whole: bool = False,
         held: range | None = None,
     ) -> "Text[K]":
-        """Record the loads that all parts need; return the text. `held` round keys stay in
-        registers, or as many as the kernel says.
+        """Record the loads that all parts need; return the text. The round keys of the
+        numbers `held` stay in registers, or the first ones, as many as the kernel says.
         """
         keys = RoundKeys(b, kernel, context, range(kernel.held_keys) if held is None else held)
         return cls(b, kernel, context, keys, source, out, length, counters, whole)
