@@ -51,7 +51,7 @@ def test_every_jump_is_changed_once(one: compact.Ready, monkeypatch: pytest.Monk
     assert len(made) == len(one.changes) > 50 * len(one.jumping.jumps)
     assert all(one.jumping.touched(change) for change in one.changes[::50])
     options = Options(1, Path(), Choice(name=("gcm_sse_winograd_clmul1_x8_compact",)), ("sysv",))
-    tasks = [*islice(compact.PART.tasks(options), 150)]
+    tasks = [*islice(compact.PART.tasks(options), 160)]
     monkeypatch.setattr(Jumping, "drawn", lambda self, rng: Change("drawn", 0, b""))
     assert {task.kernel.name for task in tasks} == set(options.choice.name)
     made = [[*compact._changes(one, task, 1, random.Random(task.number))] for task in tasks]

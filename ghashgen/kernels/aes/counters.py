@@ -57,9 +57,9 @@ class Counters:
         self.skip(self.lanes * count)
         return out
 
-    def last_blocks(self, count: int) -> list[VReg]:
-        """Record the counter blocks of the text's last `count` whole registers."""
-        return [self._block(self._ahead(self.lanes * i)) for i in range(count)]
+    def last_blocks(self, count: int, first: int = 0) -> list[VReg]:
+        """Record the counter blocks of the text's last `count` whole registers, from `first` on."""
+        return [self._block(self._ahead(self.lanes * i)) for i in range(first, count)]
 
     @property
     def next(self) -> VReg:

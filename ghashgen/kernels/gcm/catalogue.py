@@ -61,10 +61,8 @@ _SHIPPED: tuple[Values, ...] = (
     # changes neither.
     {**_LONG, "key": (128,), "wipe": (True,)},
     {**_PIECES, "key": (128, 256)},
-    # One for each set is compact: of every key size, and of little code. Six registers of a group
-    # leave room for the next group's states on avx512, and eight do not.
-    {**_LONG, "isa": ("sse", "avx", "avx2"), "key": (256,), "compact": (True,)},
-    {**_LONG, "isa": ("avx512",), "blocks": (24,), "key": (256,), "compact": (True,)},
+    # One for each set is compact: of every key size, and of little code.
+    {**_LONG, "key": (256,), "compact": (True,)},
     # For bursts: the least code of those within 5% of the fastest on a Zen 4. With avx512 that is
     # 83 KB with keys of 128 bits; groups take the same in all. With avx2, `winograd` is up to 10%
     # faster than `k`, and without the short path messages of 128 bytes take 30% more.

@@ -1,11 +1,10 @@
 """AWS-LC: one file replaces its assembly for AVX-512, and one of C calls it, in its own build."""
 
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from ghashgen.kernels.given.interfaces.aws_lc import INTERFACE
 from ghashgen.kernels.given.kernel import GivenKernel
-from ghashgen.output.hosts import boringssl
+from ghashgen.output.hosts import boringssl, plain
 from ghashgen.output.hosts.core import Wanted
 from ghashgen.output.hosts.trial import Edit
 
@@ -36,16 +35,11 @@ TRIAL = replace(
 )
 
 
-def _place(file: str) -> str:
-    path = PurePosixPath(file)
-    return ASSEMBLY if path.suffix == ".S" else path.name
-
-
 HOST = replace(
     boringssl.HOST,
     name="aws-lc",
     title="AWS-LC: AES-GCM and GHASH for CPUs with AVX-512, on x86-64 Linux",
-    place=_place,
+    place=plain.assembly_as(ASSEMBLY),
     build=lambda files, target: (f"cp {ASSEMBLY} ../{_PLACE}/", "cmake --build ../build"),
     files={"aws-lc-gcm.h": "hosts/aws_lc/glue.h.j2", "{library}.md": "hosts/aws_lc/page.md.j2"},
     needs=("AWS-LC's sources, and what its build takes: GCC or Clang, CMake",),

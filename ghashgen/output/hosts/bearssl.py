@@ -1,13 +1,10 @@
 """BearSSL: its br_ghash_pclmul by our kernels, in its own build; AES stays BearSSL's."""
 
 from dataclasses import replace
-from types import MappingProxyType
 
 from ghashgen.output.hosts import plain
-from ghashgen.output.hosts.core import BUILD_FILES, Wanted
+from ghashgen.output.hosts.core import Wanted, make_files
 from ghashgen.output.hosts.trial import Edit, Trial
-
-_FRAGMENT = "{library}.mk"
 
 TRIAL = Trial(
     package="bearssl",
@@ -31,9 +28,7 @@ HOST = replace(
     name="bearssl",
     title="BearSSL 0.6: br_ghash_pclmul by our kernels",
     build=lambda files, targets: ("make -C .. lib",),
-    build_files=MappingProxyType(
-        {_FRAGMENT: BUILD_FILES[_FRAGMENT], "bearssl.mk": "hosts/bearssl/build.mk.j2"}
-    ),
+    build_files=make_files("bearssl.mk", "hosts/bearssl/build.mk.j2"),
     files={
         "bearssl-ghash.c": "hosts/bearssl/glue.c.j2",
         "{library}.md": "hosts/bearssl/page.md.j2",

@@ -1,19 +1,12 @@
 """BoringSSL: two files replace two of its assembly files, with its symbols, in its own build."""
 
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from ghashgen.kernels.given.interface import interfaces
 from ghashgen.kernels.given.kernel import GivenKernel
 from ghashgen.output.hosts import plain
 from ghashgen.output.hosts.core import Wanted
 from ghashgen.output.hosts.trial import Trial
-
-
-def _place(file: str) -> str:
-    path = PurePosixPath(file)
-    return f"aes-gcm-{path.parts[0]}-x86_64-linux.S" if path.suffix == ".S" else path.name
-
 
 TRIAL = Trial(
     marks=("crypto/fipsmodule/aes/gcm.cc.inc", "gen/bcm/aes-gcm-avx512-x86_64-linux.S"),
@@ -40,7 +33,7 @@ HOST = replace(
     plain.HOST,
     name="boringssl",
     title="BoringSSL: AES-GCM and GHASH for CPUs with VAES, on x86-64 Linux",
-    place=_place,
+    place=plain.assembly_as("aes-gcm-{folder}-x86_64-linux.S"),
     build=lambda files, target: (
         *(f"cp {file} ../gen/bcm/" for file in files if file.endswith(".S")),
         "cmake --build ../build",

@@ -24,6 +24,12 @@ BUILD_FILES: Mapping[str, str] = MappingProxyType(
 """Files that build a static library of a folder's files, for hosts that build by such tools."""
 
 
+def make_files(name: str, template: str) -> Mapping[str, str]:
+    """Return the build files of a host whose build is make: `name` includes the fragment."""
+    fragment = "{library}.mk"
+    return {fragment: BUILD_FILES[fragment], name: template}
+
+
 @dataclass(frozen=True)
 class Wanted:
     """The kernels that a host takes: by default those of `vendor --recommended` for this use."""

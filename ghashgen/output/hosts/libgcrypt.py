@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import Any
 
 from ghashgen.kernels.core import Point
@@ -55,11 +54,6 @@ TRIAL = Trial(
 )
 
 
-def _place(file: str) -> str:
-    path = PurePosixPath(file)
-    return f"gcm-ghashgen-{path.parts[0]}.S" if path.suffix == ".S" else path.name
-
-
 def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
     own = {kernel.instruction_set.name for kernel in kernels}
     return {"sets": {name: each for name, each in reversed(ASKED.items()) if name in own}}
@@ -69,7 +63,7 @@ HOST = replace(
     plain.HOST,
     name="libgcrypt",
     title="libgcrypt 1.10: AES-GCM by our kernels",
-    place=_place,
+    place=plain.assembly_as("gcm-ghashgen-{folder}.S"),
     build=lambda files, targets: ("make -C ..",),
     build_files={"libgcrypt.mk": "hosts/libgcrypt/build.mk.j2"},
     files={

@@ -2,11 +2,10 @@
 
 import re
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from ghashgen.kernels.given.interfaces.linux import INTERFACE, TABLE_AT
 from ghashgen.kernels.given.kernel import GivenKernel
-from ghashgen.output.hosts import boringssl
+from ghashgen.output.hosts import boringssl, plain
 from ghashgen.output.hosts.core import Wanted
 from ghashgen.output.hosts.trial import Edit, Trial
 from ghashgen.support.templates import environment
@@ -28,11 +27,6 @@ def styled(text: str) -> str:
     banner, _, rest = text.partition("\n\n")
     macros = environment().get_template("hosts/linux/macros.S.j2").render()
     return f"{banner}\n\n{macros}{rest.lstrip()}"
-
-
-def _place(file: str) -> str:
-    path = PurePosixPath(file)
-    return ASSEMBLY if path.suffix == ".S" else path.name
 
 
 _IN = "arch/x86/crypto"
@@ -76,7 +70,7 @@ HOST = replace(
     boringssl.HOST,
     name="linux",
     title="Linux: AES-GCM for CPUs with AVX-512, in arch/x86/crypto",
-    place=_place,
+    place=plain.assembly_as(ASSEMBLY),
     build=lambda files, target: (f"cp {ASSEMBLY} ..", "make -C ../../../.. arch/x86/crypto/"),
     files={GLUE: "hosts/linux/glue.c.j2", "{library}.md": "hosts/linux/page.md.j2"},
     needs=("Linux's sources, and what its build takes",),

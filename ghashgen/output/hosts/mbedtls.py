@@ -1,13 +1,11 @@
 """Mbed TLS: its mbedtls_gcm_ functions by our kernels, in its own build."""
 
 from dataclasses import replace
-from types import MappingProxyType
 
 from ghashgen.output.hosts import openssl, plain
-from ghashgen.output.hosts.core import BUILD_FILES, key_bits
+from ghashgen.output.hosts.core import key_bits, make_files
 from ghashgen.output.hosts.trial import Edit, Trial
 
-_FRAGMENT = "{library}.mk"
 _SUITES = (
     "cd tests && for suite in suites/test_suite_gcm.*.data; do "
     "name=$(basename $suite .data) && make $name && ./$name || exit 1; done"
@@ -40,9 +38,7 @@ HOST = replace(
     name="mbedtls",
     title="Mbed TLS 2.28: mbedtls_gcm_ functions for AES by our kernels",
     build=lambda files, targets: ("make -C .. lib",),
-    build_files=MappingProxyType(
-        {_FRAGMENT: BUILD_FILES[_FRAGMENT], "mbedtls.mk": "hosts/mbedtls/build.mk.j2"}
-    ),
+    build_files=make_files("mbedtls.mk", "hosts/mbedtls/build.mk.j2"),
     files={"mbedtls-gcm.c": "hosts/mbedtls/glue.c.j2", "{library}.md": "hosts/mbedtls/page.md.j2"},
     needs=("Mbed TLS's sources, and what its build takes: GCC or Clang, GNU make", "NASM"),
     gets="our kernels behind Mbed TLS's functions; other ciphers and CPUs keep its own code",

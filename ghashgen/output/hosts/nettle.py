@@ -1,14 +1,10 @@
 """GNU nettle: its gcm_aes functions by our kernels, in its own build."""
 
 from dataclasses import replace
-from types import MappingProxyType
 
 from ghashgen.output.hosts import openssl, plain
-from ghashgen.output.hosts.core import BUILD_FILES, key_bits
+from ghashgen.output.hosts.core import key_bits, make_files
 from ghashgen.output.hosts.trial import Edit, Trial
-
-_FRAGMENT = "{library}.mk"
-
 
 TRIAL = Trial(
     package="nettle",
@@ -40,9 +36,7 @@ HOST = replace(
     name="nettle",
     title="GNU nettle 3.8: gcm_aes128 and gcm_aes256 by our kernels",
     build=lambda files, targets: ("make -C ..",),
-    build_files=MappingProxyType(
-        {_FRAGMENT: BUILD_FILES[_FRAGMENT], "nettle.mk": "hosts/nettle/build.mk.j2"}
-    ),
+    build_files=make_files("nettle.mk", "hosts/nettle/build.mk.j2"),
     files={
         "gcm-aes-ghashgen.c": "hosts/nettle/glue.c.j2",
         "nettle-test.c": "hosts/nettle/test.c.j2",

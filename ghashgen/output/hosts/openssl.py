@@ -1,13 +1,10 @@
 """OpenSSL 3 and 4: a provider, which OpenSSL's own EVP functions and TLS then use."""
 
 from dataclasses import replace
-from types import MappingProxyType
 
 from ghashgen.output.hosts import plain
-from ghashgen.output.hosts.core import BUILD_FILES, Wanted, key_bits
+from ghashgen.output.hosts.core import Wanted, key_bits, make_files
 from ghashgen.output.hosts.trial import Trial
-
-_FRAGMENT = "{library}.mk"
 
 CONFIGURE = "./Configure linux-x86_64 no-legacy $(test -f test/evp_test.c || echo no-tests)"
 """Some copies of the sources come without the tests, and without what old ciphers take."""
@@ -39,9 +36,7 @@ HOST = replace(
     name="openssl",
     title="OpenSSL 3 and 4: a provider of AES-128-GCM and AES-256-GCM",
     build=lambda files, targets: ("make -f provider.mk",),
-    build_files=MappingProxyType(
-        {_FRAGMENT: BUILD_FILES[_FRAGMENT], "provider.mk": "hosts/openssl/build.mk.j2"}
-    ),
+    build_files=make_files("provider.mk", "hosts/openssl/build.mk.j2"),
     files={
         "{library}_provider.c": "hosts/openssl/provider.c.j2",
         "{library}_provider_test.c": "hosts/openssl/test.c.j2",

@@ -1,6 +1,6 @@
 """The default host: all files in one folder, with objects beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 
 from ghashgen.kernels.target import Target
@@ -9,6 +9,16 @@ from ghashgen.output.hosts.core import Host
 
 def _place(file: str) -> str:
     return PurePosixPath(file).name
+
+
+def assembly_as(name: str) -> Callable[[str], str]:
+    """Return a `place` that names assembly so, with its folder for {folder}."""
+
+    def place(file: str) -> str:
+        path = PurePosixPath(file)
+        return name.format(folder=path.parts[0]) if path.suffix == ".S" else path.name
+
+    return place
 
 
 def _build(files: Sequence[str], targets: Sequence[Target]) -> tuple[str, ...]:

@@ -16,7 +16,11 @@ from ghashgen.kernels.gcm.parts.ways import Way
 def crypt_text(text: Text, X: VReg, way: Way, lengths: Callable[[], VReg]) -> None:
     """Record out = in + keystream, and X continued over the ciphertext and a message's lengths."""
     few = text.kernel.instruction_set.vector_registers < 32
+    behind = None if few else woven.Behind.nothing(text)
     text.b.branch("below", text.length, text.group_bytes, "rest")
-    (paired if few else woven).whole_groups(text, X, way)
+    if behind is None:
+        paired.whole_groups(text, X, way)
+    else:
+        woven.whole_groups(text, X, way, behind)
     text.b.label("rest")
-    rest_of(text, X, way, lengths)
+    rest_of(text, X, way, lengths, behind)

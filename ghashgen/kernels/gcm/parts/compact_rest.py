@@ -1,65 +1,31 @@
 """What whole groups of a compact kernel's text leave: registers, then blocks, in loops.
 
-The cipher takes up to four registers in a turn. Less than a register goes block by block, or at
-once if registers may be partly filled and there are no key terms. All of it joins one sum with the
-block of lengths. AAD and IVs go block by block.
+The cipher takes all registers at once or, where vector registers are few, four in a turn. Less
+than a register goes block by block, or at once if registers may be partly filled. All of it joins
+one sum with the block of lengths. AAD and IVs go block by block.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.schemes import aggregate
-from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
-from ghashgen.kernels.aes.rolled import enciphered, second_index, step, whitened
+from ghashgen.kernels.aes.rolled import enciphered, step
 from ghashgen.kernels.bytes.exact import Exact, load_few, numbers_left
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.bytes.store import first_bytes, store_partial
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
+from ghashgen.kernels.gcm.parts.sums import Sums
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
-from ghashgen.kernels.hash.parts.interface import (
-    entries,
-    finish_group,
-    key_sum,
-    times_h,
-    to_register,
-)
+from ghashgen.kernels.gcm.parts.woven import Behind
+from ghashgen.kernels.hash.parts.interface import entries, key_sum, times_h, to_register
 
 TOGETHER = 4
-"""Registers of the rest that the cipher takes in a turn."""
-
-Product = tuple[VReg, Sequence[Value]]
-"""A register and the entries of its powers."""
-
-
-class Sums:
-    """The accumulators of a sum of products."""
-
-    def __init__(self, b: Builder, kernel: GcmKernel) -> None:
-        self.b, self.hashing = b, kernel.hash
-        names = kernel.hash.multiplier.accumulators
-        self.acc = {name: b.register(name, kernel.lane_count) for name in names}
-
-    def clear(self) -> None:
-        """Start at 0."""
-        for register in self.acc.values():
-            self.b.emit("zero", register)
-
-    def add(self, *products: Product) -> None:
-        """Add the products of registers, each with its keys."""
-        sums: Mapping[str, Value] = dict(self.acc)
-        for A, keys in products:
-            scheme = self.hashing.multiplier, self.hashing.bit_order
-            sums = aggregate.accumulate(self.b, *scheme, sums, A, keys)
-        for name, register in self.acc.items():
-            self.b.assign(register, sums[name])
-
-    def reduced(self, R: Value | None) -> VReg:
-        """Record the reduction."""
-        return finish_group(self.b, self.hashing, self.acc, R)
+"""Registers of the rest that the cipher takes in a turn where vector registers are few."""
 
 
 @dataclass
@@ -91,33 +57,42 @@ class _Rest:
 
     def advance(self, size: int) -> None:
         """Step over so many bytes, and their powers."""
-        b, key_at = self.text.b, self.key_at
-        b.assign(key_at, b.gpr("gpr_add", key_at, size, note="the next powers"))
+        self.text.move(self.key_at, size, "the next powers")
         self.text.advance(size)
 
 
-def rest_of(text: Text, X: VReg, way: Way, lengths: Callable[[], VReg]) -> None:
-    """Record less than a group and, of a message, the lengths."""
+def rest_of(
+    text: Text, X: VReg, way: Way, lengths: Callable[[], VReg], behind: Behind | None = None
+) -> None:
+    """Record less than a group and, of a message, the lengths. A group may be `behind`."""
     b, kernel, lanes = text.b, text.kernel, text.kernel.lane_count
     hashing, top = kernel.hash, kernel.layout.top
     key_at = b.gpr("gpr_address", Mem(base=text.context, disp=ENTRY_BYTES * (top - 1)))
     way.messages("counted")
-    b.branch("equal", text.length, 0, "hashed_all")
+    b.branch("equal", text.length, 0, "hashed_all" if behind is None else "counted")
     b.assign(key_at, b.gpr("gpr_add", key_at, ENTRY_BYTES, note="no block of lengths follows"))
     b.label("counted")
     rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=text.length, disp=15)), -BLOCK_BYTES)
     b.assign(key_at, b.gpr("gpr_minus", key_at, rounded))
     terms = key_sum(hashing, key_at, top)
-    R = None if terms is None else b.load(terms, "R: the key terms of all powers that are met")
+    R = None
+    if terms is not None:
+        R = b.variable(b.load(terms, "R: the key terms of all powers that are met"), "R")
     rest = _Rest(text, way, X, Sums(b, kernel), key_at)
     rest.sums.clear()
-    b.branch("equal", text.length, 0, "written")
-    at_once = kernel.instruction_set.partial_registers and terms is None
-    stream = _registers(rest) if lanes > 1 else None
-    if stream is not None and at_once:
-        _part(rest, stream)
+    at_once = kernel.instruction_set.partial_registers
+    if behind is None:
+        b.branch("equal", text.length, 0, "written")
+    if lanes == 1:
+        _blocks(rest, None)
     else:
-        _blocks(rest, stream)
+        together = TOGETHER if behind is None else kernel.registers
+        E = [b.register("E", lanes) for _ in range(together)]
+        _registers(rest, E, behind)
+        if at_once:
+            _part(rest, E[0], R)
+        else:
+            _blocks(rest, E[0])
     b.label("written")
     way.texts("summed")
     place = (text.context, 1) if at_once else (key_at, top)
@@ -127,37 +102,71 @@ def rest_of(text: Text, X: VReg, way: Way, lengths: Callable[[], VReg]) -> None:
     b.label("hashed_all")
 
 
-def _registers(rest: _Rest) -> VReg:
-    """Record whole registers; go on with the keystream of what is left, if anything is.
-
-    The cipher takes four registers in a turn, or the one or two that are left.
-    """
+def _keystream(rest: _Rest, E: Sequence[VReg]) -> None:
+    """Record the keystream of as many registers as the text fills, or of all of E."""
     text, b, keys, lanes = rest.text, rest.text.b, rest.text.keys, rest.text.kernel.lane_count
+
+    def parts(name: str, record: Callable[[int, int], None]) -> None:
+        """Record something for the first register, the second, and then for pairs."""
+        with b.part(name):
+            for first, end in pairwise([0, 1, *range(2, len(E) + 1, 2)]):
+                record(first, end)
+                if end < len(E):
+                    b.branch("below", text.length, end * BLOCK_BYTES * lanes + 1, "done")
+            b.label("done")
+
+    def begin(first: int, end: int) -> None:
+        for state, block in zip(E[first:end], text.counters.last_blocks(end, first), strict=True):
+            b.assign(state, b.xor(block, start[0], "+ k_0"))
+            b.assign(state, b.aes_round(state, start[1], "round 1"))
+
+    def go_on(first: int, end: int) -> None:
+        for key in round_keys:
+            for state in E[first:end]:
+                b.assign(state, b.aes_round(state, key, "round i"))
+
+    start = [keys.key(i, lanes) for i in range(2)]
+    parts("first", begin)
+    i = b.gpr("gpr_const", 2 * keys.apart, note="place of k_2, from k_0")
+    last = keys.end()
+    with b.loop("wide_round"):
+        round_keys = [keys.indexed(i, ahead, lanes) for ahead in range(2)]
+        parts("wide", go_on)
+        step(b, keys, i, 2)
+        b.branch("above", last, i, "wide_round")
+    key = keys.indexed(i, 0, lanes)
+
+    def end(first: int, end: int) -> None:
+        for state in E[first:end]:
+            b.assign(state, b.aes_last(state, key, "keystream"))
+
+    parts("last", end)
+
+
+def _registers(rest: _Rest, E: Sequence[VReg], behind: Behind | None) -> None:
+    """Record whole registers, and the group behind; E[0] is then the keystream of what is left.
+
+    The cipher takes all of them at once or, where registers are few, four in a turn.
+    """
+    text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
     size = BLOCK_BYTES * lanes
-
-    def rounds(count: int) -> None:
-        round_keys = [keys.indexed(i, ahead, lanes) for ahead in range(count)]
-        for some, more in ((slice(1), 1), (slice(1, 2), 2), (slice(2, 4), 0)):
-            for key in round_keys:
-                for state in states[some]:
-                    b.assign(state, b.aes_round(state, key, "round i"))
-            if more:
-                b.branch("below", text.length, more * size + 1, "no_more")
-        b.label("no_more")
-
-    with b.loop("registers"):
-        states = whitened(b, keys, text.counters.last_blocks(TOGETHER))
-        i = second_index(b, keys, states)
-        end = keys.end()
-        with b.loop("wide_round"):
-            rounds(2)
-            step(b, keys, i, 2)
-            b.branch("above", end, i, "wide_round")
-        last = keys.indexed(i, 0, lanes)
-        E = [b.variable(b.aes_last(state, last, "keystream"), "E") for state in states]
-        left = b.gpr("gpr_const", TOGETHER, note="registers of keystream")
-        b.branch("below", text.length, size, "part")
+    turns = len(E) < text.kernel.registers
+    with b.loop("registers") if turns else nullcontext():
+        for register in E:
+            b.emit("zero", register)
+        if behind is not None:
+            b.branch("equal", text.length, 0, "enciphered")
+        _keystream(rest, E)
+        if behind is not None:
+            b.label("enciphered")
+            behind.hash(rest.X)
+            b.branch("not_equal", text.length, 0, "rest_follows")
+            rest.way.texts("hashed_all")
+            b.emit("jump", Label("written"))
+            b.label("rest_follows")
+        left = b.gpr("gpr_const", len(E), note="registers of keystream") if turns else None
         with b.loop("register"):
+            b.branch("below", text.length, size, "part")
             raw = b.load(text.at(text.source), "text", lanes)
             written = b.xor(E[0], raw, "the other text")
             b.store(text.at(text.out), written, "written")
@@ -167,15 +176,15 @@ def _registers(rest: _Rest) -> VReg:
             b.branch("equal", text.length, 0, "written")
             for one, following in pairwise(E):
                 b.assign(one, following)
-            b.assign(left, b.gpr("gpr_sub", left, 1))
-            b.branch("equal", left, 0, "registers")
-            b.branch("not_below", text.length, size, "register")
+            if left is not None:
+                b.assign(left, b.gpr("gpr_sub", left, 1))
+                b.branch("equal", left, 0, "registers")
+            b.branch("not_equal", text.length, 0, "register")
     b.label("part")
-    return E[0]
 
 
-def _part(rest: _Rest, E: VReg) -> None:
-    """Record less than a register, at once."""
+def _part(rest: _Rest, E: VReg, R: VReg | None) -> None:
+    """Record less than a register, at once. Changes R, the sum of key terms."""
     text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
     exact = Exact.of(b, text.length, numbers_left(lanes, whole=False), lanes)
     raw = exact.load("part", text.at(text.source))
@@ -184,6 +193,14 @@ def _part(rest: _Rest, E: VReg) -> None:
     rest.hash(rest.chosen("part_chosen", raw, lambda: exact.first(written)))
     rounded = b.gpr("gpr_add", text.length, BLOCK_BYTES - 1)
     text.counters.skip(b.gpr("gpr_shr", rounded, 4, note="blocks, the partial one too"))
+    if R is not None:
+        # A lane behind the text adds its power's key term: that of H^1, which the lengths add too,
+        # or zeros, which follow H^1 in the table.
+        b.branch("not_below", text.length, BLOCK_BYTES * (lanes - 1) + 1, "written")
+        rest.way.texts("written")
+        one = key_sum(text.kernel.hash, text.context, 1)
+        assert one is not None
+        b.assign(R, b.xor(R, one, "the key term of H^1 is in twice"))
 
 
 def _blocks(rest: _Rest, stream: VReg | None) -> None:
@@ -218,12 +235,6 @@ def _blocks(rest: _Rest, stream: VReg | None) -> None:
 def _piece(rest: _Rest, E: VReg) -> VReg:
     """Record a partial block; return its ciphertext, zero-padded."""
     text, b, length = rest.text, rest.text.b, rest.text.length
-    if text.kernel.instruction_set.partial_registers:
-        exact = Exact.of(b, length, range(1, BLOCK_BYTES))
-        raw = exact.load("piece", text.at(text.source))
-        written = b.xor(raw, E, "the other text")
-        exact.store("written", text.at(text.out), written)
-        return rest.chosen("chosen", raw, lambda: exact.first(written))
     raw = load_partial(b, text.source, length, "padded", forget=True)
     written = b.xor(raw, E, "the other text")
     store_partial(b, b.gpr("gpr_copy", text.out), length, written)

@@ -1,39 +1,25 @@
 """Whole groups of a compact kernel with 16 vector registers.
 
 A group of R registers is a loop over AES's rounds. Two rounds of the cipher alternate with the
-products of two registers of GHASH, so one number, 16·i, finds round keys, blocks and powers. The
-other rounds follow in a loop of their own.
+products of two registers of GHASH, so one number, 16·i, finds round keys, blocks and powers. Other
+rounds that every key size has follow, and then those of longer keys in a loop of their own.
 
-    round        1 … R-2                       R-1 … Nr-1     Nr
-    cipher       R states, keys i and i+1      one key        with the text
-    GHASH        registers i+2 and i+3         reduction
+    round        1 … R-2                       R-1 … 9                     … Nr-1     Nr
+    cipher       R states, keys i and i+1      one key                     two keys   with the text
+    GHASH        registers i+2 and i+3         register 2, 1, reduction
 
 Encryption hashes a group behind, and what it writes.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.ir.builder import Value
-from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.ir.program import Label, VReg
 from ghashgen.kernels.aes.rolled import first_index, round_at, rounds_from, step, whitened
-from ghashgen.kernels.gcm.parts.compact_rest import Product, Sums
+from ghashgen.kernels.gcm.parts.sums import Sums, product
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
-from ghashgen.kernels.hash.parts.interface import GROUP, entries, key_sum, to_register
-
-
-def _product(text: Text, at: VReg, register: int, i: VReg | None = None) -> Product:
-    """Record the load of a group's register, counted from register i; return it with its keys."""
-    b, hashing, lanes = text.b, text.kernel.hash, text.kernel.lane_count
-
-    def place(memory: Value) -> Mem:
-        assert isinstance(memory, Mem)
-        return replace(memory, disp=memory.disp + BLOCK_BYTES * lanes * register, index=i)
-
-    raw = b.load(place(text.at(at)), "C, bytes as in memory", lanes)
-    keys = entries(hashing, text.context, text.kernel.blocks)
-    return to_register(b, hashing, raw, "C"), [place(key) for key in keys]
+from ghashgen.kernels.gcm.parts.woven import LEAST_ROUNDS
+from ghashgen.kernels.hash.parts.interface import GROUP, key_sum
 
 
 def _more(text: Text, i: VReg, name: str) -> None:
@@ -45,8 +31,8 @@ def _more(text: Text, i: VReg, name: str) -> None:
 def _first_two(text: Text, sums: Sums, X: VReg, at: VReg) -> None:
     """Record the products of the first two registers, which X joins, and the reduction."""
     b, kernel = text.b, text.kernel
-    A, keys = _product(text, at, 0)
-    sums.add(_product(text, at, 1), (b.xor(A, X, "A = X + C"), keys))
+    A, keys = product(text, at, 0)
+    sums.add(product(text, at, 1), (b.xor(A, X, "A = X + C"), keys))
     b.assign(X, sums.reduced(key_sum(kernel.hash, text.context, kernel.blocks)))
 
 
@@ -69,16 +55,41 @@ def _group(text: Text, X: VReg, at: VReg, lag: VReg) -> None:
         for k in range(2):
             round_at(b, keys, states, i, k)
             b.branch("equal", lag, 1, f"alone_{k}")
-            sums.add(_product(text, at, 1 + k, i))
+            sums.add(product(text, at, 1 + k, i))
             b.label(f"alone_{k}")
         _more(text, i, "pairs")
-    round_at(b, keys, states, i)
-    step(b, keys, i)
-    b.branch("equal", lag, 1, "nothing_hashed")
-    _first_two(text, sums, X, at)
-    text.move(at, text.group_bytes)
-    b.label("nothing_hashed")
-    text.write(states, key=rounds_from(b, keys, states, i, "cipher"))
+    _others(text, sums, X, at, lag, states, i)
+
+
+def _others(
+    text: Text, sums: Sums, X: VReg, at: VReg, lag: VReg, states: Sequence[VReg], i: VReg
+) -> None:
+    """Record the rounds from i on, beside them what remains of GHASH, and the output."""
+    b, kernel, keys = text.b, text.kernel, text.keys
+
+    def first() -> None:
+        A, entries = product(text, at, 0)
+        sums.add((b.xor(A, X, "A = X + C"), entries))
+
+    def end() -> None:
+        b.assign(X, sums.reduced(key_sum(kernel.hash, text.context, kernel.blocks)))
+        text.move(at, text.group_bytes)
+
+    hashing = (lambda: sums.add(product(text, at, 1))), first, end
+    rounds = LEAST_ROUNDS - 1 - (kernel.registers - 2)
+    for k in range(max(rounds, len(hashing))):
+        if k < rounds:
+            round_at(b, keys, states, i, k)
+        if k < len(hashing):
+            b.branch("equal", lag, 1, f"nothing_{k}")
+            hashing[k]()
+            b.label(f"nothing_{k}")
+    step(b, keys, i, rounds)
+    last = keys.end()
+    b.branch("equal", i, last, "ciphered")
+    rounds_from(b, keys, states, i, "cipher", last)
+    b.label("ciphered")
+    text.write(states, key=keys.indexed(i, 0, kernel.lane_count))
 
 
 def whole_groups(text: Text, X: VReg, way: Way) -> None:
@@ -102,6 +113,6 @@ def whole_groups(text: Text, X: VReg, way: Way) -> None:
         sums.clear()
         i = first_index(b, text.keys)
         with b.loop("pairs"):
-            sums.add(_product(text, at, 1, i), _product(text, at, 2, i))
+            sums.add(product(text, at, 1, i), product(text, at, 2, i))
             _more(text, i, "pairs")
         _first_two(text, sums, X, at)

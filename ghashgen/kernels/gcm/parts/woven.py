@@ -1,38 +1,40 @@
 """Whole groups of a compact kernel with 32 vector registers.
 
 A group's GHASH is straight, and spread over the rounds of the cipher that every key size has. The
-two rounds that 192 bits add, and the two more that 256 bits add, stand between them. The next
-group's states are computed meanwhile, so the cipher never waits for them.
+rounds that only longer keys have stand before most of it. The next group's states are computed
+meanwhile, so the cipher never waits for them.
 
-    round      1 … 6        7, 8    … 11           …, 13     Nr
-    cipher     all sizes    longer  all sizes      longest   all sizes, with the text
-    GHASH      register 3           register 4               the others, reduction
+    round      1, 2, 3           4 …            … Nr - 1, Nr
+    cipher     all sizes         longer keys    all sizes, Nr with the text
+    GHASH      registers 3, 4                   the others, reduction
 
 Encryption hashes a group behind: the first is only enciphered, in a loop over the rounds, and the
-last only hashed. So the sum of a turn starts late: by then most of that group is in memory.
+last is hashed beside AES of the rest (`Behind`). So most of a turn's sum starts late: by then that
+group is in memory.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.aes.cipher import ROUNDS as ALL_ROUNDS
 from ghashgen.kernels.aes.rolled import round_at, rounds_from, second_index, step, whitened
+from ghashgen.kernels.gcm.parts.sums import Sums, product
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
 from ghashgen.kernels.hash.parts.group import add_group, group_keys
-from ghashgen.kernels.hash.parts.interface import GROUP, load_block
+from ghashgen.kernels.hash.parts.interface import GROUP, key_sum, load_block
 
-ROUNDS = (range(1, 7), range(7, 10))
-"""Rounds that every key size has, numbered as for the shortest key. Behind the first ones are two
-of longer keys, behind the others two of the longest.
-"""
+FIRST = range(1, 4)
+"""Rounds before those that only longer keys have."""
 
-LEAST_ROUNDS = min(ALL_ROUNDS.values())
+LEAST_ROUNDS, *MORE_ROUNDS = sorted(ALL_ROUNDS.values())
+"""Of the shortest keys, and of the longer ones."""
 
 MARGIN = 0.05
-"""The part of each stretch between branches at whose ends the cipher runs alone."""
+"""The part of a stretch between branches at whose ends the cipher runs alone."""
 
 
 def _counted(text: Text, count: int) -> list[VReg]:
@@ -73,62 +75,96 @@ class _Group:
             keys = group_keys(b, hashing, text.context)
             hashed = add_group(b, hashing, text.context, self.X, self.at, keys, load=self._load)
             b.assign(self.X, hashed)
-        self._stretch(len(ROUNDS))
+        self._count(len(self.states) - len(self.following))
         with b.stream("cipher", lean=False):
-            last = self.keys.indexed(self.i, ROUNDS[-1].stop, text.kernel.lane_count)
+            self._rounds(range(FIRST.stop, LEAST_ROUNDS))
+            last = self.keys.indexed(self.i, LEAST_ROUNDS, text.kernel.lane_count)
             text.write(self.states, key=last)
             _take(b, self.states, self.following)
 
     def _load(self, first: int, lanes: int) -> VReg:
-        """Record the load of a register of the other group; before the second and the third, the
-        rounds that go beside the register before.
+        """Record the load of a register of the other group; before the third, the rounds that go
+        beside the first two.
         """
-        if 0 < self.asked <= len(ROUNDS):
-            self._rounds(self.asked - 1)
+        if self.asked == 2:
+            self._count(len(self.states) // 2)
+            with self.b.stream("cipher", lean=False):
+                self._rounds(FIRST)
+                self._longer()
         self.asked += 1
         return load_block(self.b, self.text.kernel.hash, self.at, BLOCK_BYTES * first, "C", lanes)
 
-    def _stretch(self, n: int) -> None:
-        """Record what of the next group's states goes into a stretch."""
-        wanted = len(self.states) * (n + 1) // (len(ROUNDS) + 1)
+    def _count(self, count: int) -> None:
+        """Record so many of the next group's states."""
         with self.b.stream("counters", lean=False):
-            self.following += _counted(self.text, wanted - len(self.following))
+            self.following += _counted(self.text, count)
 
-    def _rounds(self, n: int) -> None:
-        """Record some rounds, and the two that longer keys have behind them."""
-        b, keys = self.b, self.keys
-        self._stretch(n)
-        with b.stream("cipher", lean=False):
-            for i in ROUNDS[n]:
-                round_at(b, keys, self.states, self.i, i)
-            b.branch("below", self.end, keys.apart * (LEAST_ROUNDS + 2 * (n + 1)), f"shorter_{n}")
-            for i in range(2):
-                round_at(b, keys, self.states, self.i, ROUNDS[n].stop + i)
-            step(b, keys, self.i, 2)
-            b.label(f"shorter_{n}")
+    def _rounds(self, rounds: range) -> None:
+        for i in rounds:
+            round_at(self.b, self.keys, self.states, self.i, i)
+
+    def _longer(self) -> None:
+        """Record the rounds that only longer keys have."""
+        less = LEAST_ROUNDS
+        for more in MORE_ROUNDS:
+            self.b.branch("below", self.end, self.keys.apart * more, "shorter")
+            self._rounds(range(FIRST.stop, FIRST.stop + more - less))
+            step(self.b, self.keys, self.i, more - less)
+            less = more
+        self.b.label("shorter")
 
 
-def whole_groups(text: Text, X: VReg, way: Way) -> None:
-    """Record a text's whole groups, of which there is one at least."""
-    b, kernel, size = text.b, text.kernel, text.group_bytes
-    at = b.gpr("gpr_copy", text.source, note="what is hashed")
+@dataclass
+class Behind:
+    """The last group of an encryption, which is hashed beside AES of the rest."""
+
+    text: Text
+    at: VReg
+    waits: VReg
+    """1 if there is one, otherwise 0."""
+
+    @classmethod
+    def nothing(cls, text: Text) -> "Behind":
+        """Record that there is none yet."""
+        b = text.b
+        at = b.gpr("gpr_copy", text.source, note="what is hashed")
+        return cls(text, at, b.gpr("gpr_const", 0, note="nothing waits for GHASH"))
+
+    def hash(self, X: VReg) -> None:
+        """Record its GHASH, if it waits. X counts once."""
+        text, b, kernel = self.text, self.text.b, self.text.kernel
+        b.branch("equal", self.waits, 0, "behind")
+        sums, size = Sums(b, kernel), text.group_bytes
+        sums.clear()
+        i = b.gpr("gpr_const", 0, note="place of two registers and their powers")
+        with b.loop("two"):
+            A, keys = product(text, self.at, 0, i)
+            A = b.xor(A, X, "A = X + C")
+            b.emit("zero", X, note="X counts once")
+            sums.add((A, keys), product(text, self.at, 1, i))
+            b.assign(i, b.gpr("gpr_add", i, size // kernel.registers * 2))
+            b.branch("below", i, size, "two")
+        b.assign(X, sums.reduced(key_sum(kernel.hash, text.context, kernel.blocks)))
+        b.label("behind")
+
+
+def whole_groups(text: Text, X: VReg, way: Way, behind: Behind) -> None:
+    """Record a text's whole groups, of which there is one at least; the last may stay `behind`."""
+    b, kernel, size, at = text.b, text.kernel, text.group_bytes, behind.at
     states = [b.register("state", kernel.lane_count) for _ in range(kernel.registers)]
     _begin(text, states)
     way.decrypts(GROUP)
     b.assign(at, text.out)
+    b.assign(behind.waits, b.gpr("gpr_const", 1, note="a group waits for GHASH"))
     last = rounds_from(b, text.keys, states, second_index(b, text.keys, states), "first")
     text.write(states, key=last)
     text.advance(size, "next group")
     _begin(text, states)
-    b.branch("below", text.length, size, "last")
+    b.branch("below", text.length, size, "done")
     with b.loop(GROUP):
         _Group(text, X, at, states).record()
         text.move(at, size)
         text.advance(size, "next group")
         b.branch("not_below", text.length, size, GROUP)
-    way.decrypts("behind")
-    b.label("last")
-    keys = group_keys(b, kernel.hash, text.context)
-    b.assign(X, add_group(b, kernel.hash, text.context, X, at, keys))
-    b.label("behind")
+    b.label("done")
     text.counters.back(kernel.registers)
