@@ -257,10 +257,6 @@ class Builder:
         """Record (a1, a0)."""
         return self._vec("swap64", a, note=note)
 
-    def spread_word(self, a: Value, word: int, note: str = "") -> VReg:
-        """Record a word of each lane in every word of the lane."""
-        return self._vec("spread_word", a, 0x55 * word, note=note)
-
     def shl_bytes(self, a: Value, count: int, note: str = "") -> VReg:
         """Record a << 8·count."""
         return self._vec("shl_bytes", a, count, note=note)

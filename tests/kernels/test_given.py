@@ -32,6 +32,7 @@ KEYS = tuple(f"key{k}" for k in range(15))
 LINUX = GivenKernel("linux", "avx512", "middle", "clmul1", 16)
 NARROW = GivenKernel("boringssl", "avx2", "schoolbook", "clmul2", 2)
 WIDE = GivenKernel("boringssl", "avx512", "k", "clmul1", 4)
+PAIRED = GivenKernel("boringssl", "avx512", "middle", "clmul1", 8)
 
 PROTOTYPES = (
     "void gcm_init_vpclmulqdq_avx2(void *Htable, const uint8_t H[16])",
@@ -125,7 +126,7 @@ def test_a_planted_fault_is_not_proved(
 
 
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.parametrize("kernel", [NARROW, WIDE, LINUX], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [NARROW, WIDE, PAIRED, LINUX], ids=lambda kernel: kernel.name)
 def test_a_right_kernel_passes(kernel: GivenKernel, tmp_path: Path, harness_folder: Path) -> None:
     (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
     need(built.features)
@@ -152,6 +153,42 @@ def test_a_right_kernel_is_proved_for_each_size_of_a_key(
         refused = prove_object(built.obj, replace(spec, **other), certificates.search).refutation
         assert refused is not None
         assert refused.symbol == functions_of(kernel)["encrypt"].symbol
+
+
+# Registers in pairs, and keys counted from the last.
+
+
+@pytest.mark.parametrize(
+    ("pattern", "new", "refused"),
+    [
+        (r"(vpxorq +zmm\d+, (zmm\d+)), zmm\d+( +; C1, C2: F)", r"\1, \2\3", ""),
+        (r"(vpxorq +zmm\d+, (zmm\d+)), zmm\d+( +; S)", r"\1, \2\3", ""),
+        (r"\[r11 - 48\]", "[r11 - 64]", "the output at 0 is wrong"),
+        (r"(cmp +r10, 0x)0b", r"\g<1>0d", ""),
+        (r"(cmp +r\w+, 0x)40(\s+jae +\.powers)", r"\g<1>30\2", "of table"),
+    ],
+)
+def test_a_fault_in_wide_text_is_not_proved(
+    nasm: Tool, pattern: str, new: str, refused: str
+) -> None:
+    text = make(PAIRED, runnable("sysv"), nasm).text
+    at = text.index("aes_gcm_enc_update_vaes_avx512:")
+    planted, count = re.subn(pattern, new, text[at:], count=1)
+    assert count == 1
+    spec = statement(PAIRED, PAIRED.name, "sysv", 1)
+    one = tuple(f for f in spec.functions if f.operation == "encrypt")
+    obj = assemble_text(nasm, "planted", text[:at] + planted, "elf64")
+    refutation = prove_object(obj, replace(spec, functions=one)).refutation
+    assert refutation is not None
+    assert refutation.symbol == "aes_gcm_enc_update_vaes_avx512"
+    assert refused in str(refutation)
+
+
+def test_a_table_without_zeros_ends_with_its_powers() -> None:
+    """BoringSSL's has 256 bytes, and Linux's own code wants zeros behind the powers."""
+    whole = replace(PAIRED, blocks=16)
+    assert (whole.layout.size, whole.layout.cells[-1]) == (256, "B1")
+    assert LINUX.layout.cells[-1] == "0"
 
 
 # A key that has the table.

@@ -144,9 +144,9 @@ def test_a_constant_is_a_value_of_any_other_message() -> None:
     others = [checker.terms.lost("a test", True, of=OTHERS << k) for k in (3, 2)]
     mixed = checker.terms.lost("a test", True, of=OTHERS << 3 | DATA)
     own = checker.terms.variable("uvalue")
-    values: list[Value] = [0, *others, mixed, own, unknown(RECORD), Pointer(MESSAGES, 0)]
+    values: list[Value] = [0, *others, mixed, own, unknown(RECORD), Pointer(MESSAGES, 0), 1 << 128]
     taken = [checker.meaning.forgotten(value, ["t", "other", 3]) for value in values]
-    assert taken == [True, True, *[False] * 5]
+    assert taken == [True, True, *[False] * 6]
     assert not checker.meaning.forgotten(0, ["t", "mask"])
 
 

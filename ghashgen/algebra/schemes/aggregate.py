@@ -26,10 +26,10 @@ def accumulate(
     The products come from `prepared`, as in a group, so that what is proved is what is emitted.
     """
     operands = multiply.prepared(ops, A, entries, order)
-    return _add(ops, acc, multiply.contributions(ops, operands, entries, order))
+    return added(ops, acc, multiply.contributions(ops, operands, entries, order))
 
 
-def _add(ops: Ops[V], acc: Mapping[str, V], products: Sequence[tuple[str, V]]) -> dict[str, V]:
+def added(ops: Ops[V], acc: Mapping[str, V], products: Sequence[tuple[str, V]]) -> dict[str, V]:
     """Add contributions to the accumulators that they name."""
     out = dict(acc)
     for name, product in products:
@@ -99,9 +99,9 @@ def group(
                 A = ops.xor(A, state, "A = X + C")
             operands = multiply.prepared(ops, A, entries, order)
         products = multiply.contributions(ops, operands, entries, order)
-        acc = _add(ops, acc, late)
+        acc = added(ops, acc, late)
         late = products
-    acc = _add(ops, acc, late)
+    acc = added(ops, acc, late)
     meanwhile()
     ops.about("reduce")
     last = power(n)

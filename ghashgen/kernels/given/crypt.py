@@ -9,11 +9,15 @@ from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.parts.directions import encrypt_text
+<<<<<<< HEAD
 from ghashgen.kernels.gcm.parts.groups import held_keys, keeps
+=======
+>>>>>>> main
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.given.kernel import GivenKernel, Sized
 from ghashgen.kernels.given.sizes import sizes
 from ghashgen.kernels.given.taken import function, given
+from ghashgen.kernels.given.wide import crypt
 from ghashgen.kernels.hash.parts.interface import load_state, store_state
 
 Record = Callable[[Text, VReg, str], None]
@@ -24,8 +28,11 @@ def _build(b: Builder, kernel: GivenKernel, name: str, record: Record) -> None:
     """Record the function of this kernel."""
     at = given(b, kernel, name)
     b.branch("equal", at["length"], 0, "done")
-    for sized in sizes(b, kernel, at["schedule"]):
-        _text(b, sized, at, record)
+    if kernel.instruction_set.partial_registers:
+        crypt(b, kernel, at, record is encrypt_text)
+    else:
+        for sized in sizes(b, kernel, at["schedule"]):
+            _text(b, sized, at, record)
     b.label("done")
 
 

@@ -17,6 +17,8 @@ from ghashgen.kernels.hash.kernel import Layout, table_layout
 class _Hashing(Hashing):
     """The GHASH part: its table has a group's powers and no more."""
 
+    padded = False
+
     @cached_property
     def layout(self) -> Layout:
         """The layout of the table."""
@@ -24,9 +26,9 @@ class _Hashing(Hashing):
 
 
 class _Reversing(_Hashing):
-    """The same with a state whose bytes are reversed in memory."""
+    """The same with a state whose bytes are reversed in memory, and zeros behind the powers."""
 
-    reverses = True
+    reverses, padded = True, True
 
 
 class Sized(GcmKernel):

@@ -59,7 +59,7 @@ def table_layout(kernel: "Kernel", powers: int) -> Layout:
         cells.extend([ZERO_CELL] * padding)
 
     # A tail in one register multiplies all of it: the lanes past H^1 must see zero keys.
-    padding = lanes if kernel.instruction_set.partial_registers else 0
+    padding = lanes if kernel.padded and kernel.instruction_set.partial_registers else 0
     for entry in kernel.multiplier.entries:
         array(entry, range(top, 0, -1), padding)
     if kernel.multiplier.key_term:
@@ -89,6 +89,9 @@ class Kernel:
 
     reverses: ClassVar[bool] = False
     """Whether the state has its bytes reversed in memory, as a host may have it."""
+
+    padded: ClassVar[bool] = True
+    """Whether zeros follow H^1, if registers may be partly filled. A host may have no room."""
 
     isa: str
     multiply: str

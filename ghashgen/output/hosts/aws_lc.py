@@ -49,7 +49,7 @@ HOST = replace(
         "",
         {},
         frozenset(INTERFACE.functions),
-        made=lambda: (GivenKernel("aws-lc", "avx512", "middle", "clmul1", 12),),
+        made=lambda: (GivenKernel("aws-lc", "avx512", "middle", "clmul1", 16),),
     ),
     trial=TRIAL,
 )

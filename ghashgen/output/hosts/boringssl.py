@@ -50,7 +50,7 @@ HOST = replace(
         frozenset(interfaces()["boringssl"].functions),
         made=lambda: (
             GivenKernel("boringssl", "avx2", "middle", "clmul1", 16),
-            GivenKernel("boringssl", "avx512", "middle", "clmul1", 12),
+            GivenKernel("boringssl", "avx512", "middle", "clmul1", 16),
         ),
     ),
     trial=TRIAL,

@@ -81,7 +81,7 @@ HOST = replace(
         made=lambda: (
             GivenKernel("libgcrypt", "avx", "winograd", "clmul1", 8),
             GivenKernel("libgcrypt", "avx2", "k", "clmul1", 16),
-            GivenKernel("libgcrypt", "avx512", "k", "clmul1", 12),
+            GivenKernel("libgcrypt", "avx512", "middle", "clmul1", 16),
         ),
     ),
     trial=TRIAL,

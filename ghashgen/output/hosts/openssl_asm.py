@@ -81,7 +81,7 @@ HOST = replace(
         made=lambda: (
             GivenKernel("openssl", "avx", "k", "clmul1", 8),
             GivenKernel("openssl", "avx2", "middle", "clmul1", 16),
-            GivenKernel("openssl", "avx512", "middle", "clmul1", 12),
+            GivenKernel("openssl", "avx512", "middle", "clmul1", 16),
         ),
     ),
     trial=TRIAL,

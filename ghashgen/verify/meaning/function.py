@@ -22,6 +22,7 @@ from ghashgen.verify.machine.regions import Region
 from ghashgen.verify.meaning.algebra import Sum
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES, Buffer, End, Left, turned
+from ghashgen.verify.meaning.cipher import encrypted
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
@@ -188,6 +189,8 @@ class Function:
                     return self.terms.variable(f"{letter}{at}")
             case ["counter", int() | Linear() as at] if self.counters is not None:
                 return self.counters.block(at)
+            case ["keystream", int() as at] if self.counters is not None:
+                return encrypted(self.terms, self.counters.block(at), self.counters.keys)
             case [str(name)] if name in self.terms_named:
                 return self.terms_named[name]()
         raise unsupported(f"no term: {data!r}")

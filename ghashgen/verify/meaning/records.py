@@ -17,7 +17,19 @@ from typing import Any
 from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import CALLER, DATA, OTHERS, RAW, Lane, Term, of_table, secret
+from ghashgen.verify.core.term import (
+    CALLER,
+    DATA,
+    OPAQUE,
+    OTHERS,
+    RAW,
+    SECRET,
+    TABLE,
+    Lane,
+    Term,
+    of_table,
+    secret,
+)
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.machine.flags import Open, Why, alike
 from ghashgen.verify.machine.image import SECTION
@@ -55,7 +67,7 @@ STATUS = RECORD_BYTES - NUMBER_BYTES
 MOST_RECORDS = (1 << 57) - 1
 """More do not fit into the address space."""
 
-OF_ANOTHER = "of another message"
+OF_ANOTHER, OF_THE_CONTEXT = "of another message", "of the context"
 
 
 def _nothing(memory: Memory, at: Number) -> None:
@@ -155,20 +167,27 @@ class Records(Function):
         return self.terms.lost(OF_ANOTHER, True, 8 * size, of)
 
     def value(self, data: list[object]) -> Lane:
-        """Return a term that an assertion names: also any value of another message alone."""
+        """Return a term that an assertion names: also any value of another message alone, or of
+        the context alone.
+        """
         match data:
+            case ["context"]:
+                return self.terms.lost(OF_THE_CONTEXT, True, of=TABLE)
             case ["other", int(index)] if 0 <= index < LARGEST:
                 return self.terms.lost(OF_ANOTHER, True, of=OTHERS << index)
         return super().value(data)
 
     def forgotten(self, value: Value, data: object) -> bool:
-        """Return whether a value is of the other message that an assertion says it is of.
+        """Return whether a value is of what an assertion says it is of: another message, or the
+        context.
 
-        A constant depends on no message, so it may be taken for a value of any.
+        A constant depends on neither, so it may be taken for a value of any.
         """
         match data:
-            case ["t", "other", int()] if isinstance(value, int):
-                return True
+            case ["t", "context"] | ["t", "other", int()] if isinstance(value, int):
+                return value >> 128 == 0
+            case ["t", "context"] if isinstance(value, Term):
+                return not value.deps & ~(TABLE | OPAQUE | SECRET)
             case ["t", "other", int(index)] if isinstance(value, Term) and _of_one_other(value):
                 return value.deps // OTHERS == 1 << index
         return False

@@ -40,14 +40,19 @@ from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
 from ghashgen.verify.search.held import is_mask
-from ghashgen.verify.search.message import Search
 from ghashgen.verify.search.variables import Variables
+from ghashgen.verify.search.ways import asked
 
 NEXT, ONE, GROUP, READ, LAST = "next", "one", "group", "read", "last"
 HASH, JUDGE, TOLD, CHECKS = "hash", "judge", "told", "checks"
 RUN, AHEAD, DRAIN = "run", "ahead", "drain"
 
-STEPS = (RUN, GROUP, READ, LAST, HASH, AHEAD, DRAIN, JUDGE)
+MIXED, LOOK, CIPHER, TEXT = "mixed", "look", "cipher", "text"
+"""Those of groups whose lengths differ (`search.mixed`)."""
+
+EACH = tuple(f"{step}{letter}" for step in (LOOK, TEXT) for letter in "abcd")
+
+STEPS = (RUN, GROUP, READ, LAST, MIXED, *EACH[:4], CIPHER, *EACH[4:], HASH, AHEAD, DRAIN, JUDGE)
 """What comes after another in a group."""
 
 SIZE, ROW, MOST_ROWS = 4, 4, 4
@@ -60,9 +65,6 @@ BELOW = (*STEPS, *(f"{TOLD}{LETTERS[k]}" for k in range(SIZE)))
 ABOVE = {CHECKS: 1, NEXT: 0} | {step: -1 - k for k, step in enumerate((*BELOW, ONE))}
 """What falls from cut to cut, beside the messages that are left."""
 
-MANY_WAYS = 8
-"""So many ways lead to where a message is processed by itself, at least."""
-
 SAME = {"length": "length", "aad_length": "aad_length"}
 BEHIND = {"length": "text", "aad_length": "more"}
 """The lengths that are alike, and their names in a group and behind it."""
@@ -72,15 +74,6 @@ LIKE = {"aad_length": 5}
 
 AAD_READ = ["v", "s"]
 """What is in a register where AAD is read: its block, or 0 if there is none."""
-
-
-def alone(search: Search) -> int:
-    """Return where a message is processed by itself, if others are in groups; 0 if none are."""
-    ways = Counter(to for after in search.after.values() for to in after)
-    many = [at for at, count in ways.items() if count >= MANY_WAYS]
-    # From there all of a message follows, and of such places in it, only some.
-    at = max(many, key=lambda at: len(reached(search.after, at)), default=0)
-    return at if at and search.heads - reached(search.after, at) else 0
 
 
 @dataclass
@@ -97,6 +90,8 @@ class Groups:
         loops = {head: max(at for at, ways in after.items() if head in ways) for head in heads}
         inner = {head for head in heads for o, last in loops.items() if o < head <= last}
         self.heads = heads - inner
+        self.mixed = asked(self.search, self.one, heads)
+        """Where four messages are asked whether they are a group of other lengths, 0 if nowhere."""
         self.inside = {at for at in after for o, last in loops.items() if o <= at <= last}
         self.assertions: dict[str, Any] = self.search.data["assertions"]
         meaning = self.search.meaning
@@ -362,6 +357,8 @@ class Groups:
         """Return where a run comes first of some places, and its state there."""
         checker, work, first = self.search.checker, [(state, address)], address
         stops = {END, end or self.one, checker.entry + self.assertions[NEXT]["at"], *to}
+        if address != self.mixed:
+            stops |= {self.mixed}
         while work:
             state, at = work.pop()
             self.search.meaning.entering(state)

@@ -63,6 +63,8 @@ class Search:
         """Where a message begins, and the assertion that was followed last."""
         self.sources: list[str] = [self.first]
         """From where runs come to the next joint."""
+        self.last_tried: tuple[list[str], list[State], int] = [], [], -1
+        """The same, the states in which they came to the last place that was tried, and it."""
 
     def source(self, name: str) -> Start:
         """Return the state of an assertion, or at the entry, and where it is."""
@@ -148,25 +150,37 @@ class Search:
         `passed`: every way to one of the meetings passes those before.
         """
         name = f"joint{len(self.data['assertions'])}"
-        begins: Callable[[], Iterable[Start]] = partial(map, self.source, self.sources)
         states, found, before = list[State](), dict[str, Any](), -1
         first: list[Start] = []
         if self.together and not passed:
             meetings = [*meetings]
-            first, found = self.coming(meetings, begins, {})
+            first, found = self.coming(meetings, self.onward_from(), {})
         for at in meetings:
             moved = [one for one in first if one[1] == at]
             if states and (passed or first) and at in reached(self.after, before):
                 more, found = self.coming([at], partial(_copied, states, before), found)
                 moved += more
             elif not first:
-                moved, found = self.coming([at], begins, {})
+                moved, found = self.coming([at], self.onward_from(at), {})
             states, before = [state for state, _ in moved], at
+            if states and not found:
+                self.last_tried = [*self.sources], states, at
             few = states[:: -(-len(states) // FEW) or 1]
             if few and self.guessed(at, few, of) and (one := self.guessed(at, states, of)):
                 self.data["assertions"] |= found | {name: _read_later(one, states)}
                 return name
         return None
+
+    def onward_from(self, at: int | None = None) -> Callable[[], Iterable[Start]]:
+        """Return from where runs come to a place: from the last one, if all of them pass it."""
+        sources, states, before = self.last_tried
+        if (
+            sources == self.sources
+            and at
+            and before in dominators(self.after, self.checker.entry, at)
+        ):
+            return partial(_copied, states, before)
+        return partial(map, self.source, self.sources)
 
     def guessed(self, at: int, states: list[State], of: int) -> dict[str, Any] | None:
         """Return an assertion of some states, if it says what comes next of them all."""

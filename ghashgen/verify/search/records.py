@@ -33,14 +33,16 @@ from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
-from ghashgen.verify.search.groups import ABOVE, NEXT, ONE, SIZE, alone
+from ghashgen.verify.search.groups import ABOVE, NEXT, ONE, SIZE
 from ghashgen.verify.search.held import records, written_cells
 from ghashgen.verify.search.looks import look_at
 from ghashgen.verify.search.merge import finer
 from ghashgen.verify.search.message import Search, _held
+from ghashgen.verify.search.mixed import Mixed
 from ghashgen.verify.search.neighbours import Neighbours
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.values import FILES
+from ghashgen.verify.search.ways import alone
 from ghashgen.verify.search.woven import Woven
 
 TURN_OF_MESSAGE, TURN_OF_RECORD = 1 << 70, 1 << 140
@@ -64,11 +66,12 @@ class Many(Search):
         self.flow = replace(self.flow, after=self.after)
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.where = Places(checker.image, self.flow, checker.entry)
-        one = alone(self)
         (first,) = self.checker.entries()
         address = checker.entry
         while address != head:
             address = checker.step(first, address)
+        (last,) = first.copy().each((Case(values=((COUNT, 1),)),))
+        one = alone(self, last, head)
         self.wiped, self.cleared = set[str](), set[int]()
         if self.meaning.wipe:
             self.wiped, self.cleared = self.written_behind(first, head)
@@ -80,6 +83,7 @@ class Many(Search):
                 break
             with suppress(Refutation, UndecidedError):
                 kind(self, one).add()
+                Mixed(self, one).add()
                 self.latest, self.heads = ONE, self.heads & reached(self.after, one)
                 break
         self.first, self.sources = self.latest, [self.latest]

@@ -156,8 +156,10 @@ class Sight:
                     if within(at, order[of].apart) == 0:
                         out.append((of, at))
         last = len(order) - 1
-        if within(seen.written, order[last].apart) == 0:
-            out.append((last, seen.written))
+        # Blocks that wait in registers are hashed later: X stands at the first of them.
+        for place in (seen.base, seen.written):
+            if place is not None and within(place, order[last].apart) == 0:
+                out.append((last, place))
         return list(dict.fromkeys(out))
 
     def _kind(self, seen: Seen, name: str, v: Any) -> Any:

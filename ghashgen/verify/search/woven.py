@@ -39,7 +39,6 @@ from ghashgen.verify.search.groups import (
     JUDGE,
     LETTERS,
     LIKE,
-    MANY_WAYS,
     NEXT,
     ONE,
     READ,
@@ -48,6 +47,7 @@ from ghashgen.verify.search.groups import (
     SIZE,
     Groups,
 )
+from ghashgen.verify.search.ways import MANY_WAYS
 
 FIRST, SECOND = range(SIZE), range(SIZE, LARGEST)
 """The places of two groups."""
@@ -214,7 +214,7 @@ class Woven(Groups):
             state, at, last = work.pop()
             self.search.meaning.entering(state)
             try:
-                while at == first or at not in {END, self.one}:
+                while at == first or at not in {END, self.one, self.mixed}:
                     before = [*state.machine.vec]
                     at, first = checker.step(state, at), 0
                     new = [a for a, b in zip(state.machine.vec, before, strict=True) if a is not b]

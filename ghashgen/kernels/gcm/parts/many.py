@@ -17,6 +17,7 @@ from ghashgen.kernels.gcm.parts.alike import Alike, AlikeBlocks, AlikeRows
 from ghashgen.kernels.gcm.parts.apart import groups_apart
 from ghashgen.kernels.gcm.parts.columns import Columns
 from ghashgen.kernels.gcm.parts.fours import MASKS, Fours, rows_of_group
+from ghashgen.kernels.gcm.parts.mixed import mixed_group
 from ghashgen.kernels.gcm.parts.neighbours import groups_of_neighbours
 from ghashgen.kernels.gcm.parts.plan import choose
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read
@@ -53,6 +54,7 @@ def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encr
         slots = groups_of_neighbours(b, kernel, record, LEFT, encrypts, SLOTS)
     elif kernel.alike:
         groups_apart(b, kernel, record, LEFT, encrypts)
+        mixed_group(b, kernel, record, LEFT, encrypts)
     b.label("one")
     put(b, RECORD, record)
     one(record)

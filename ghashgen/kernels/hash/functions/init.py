@@ -195,7 +195,7 @@ def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
 
 def pad(b: Builder, kernel: Kernel, table: VReg) -> None:
     """Record zeros after H^1 in each array, which the tail's last register meets."""
-    if kernel.instruction_set.partial_registers:
+    if kernel.padded and kernel.instruction_set.partial_registers:
         zeros = b.zero("zeros", "keys past H^1", lanes=kernel.lane_count)
         for name in kernel.multiplier.entries:
             b.store(Mem(base=table, disp=kernel.layout.offset(name, 0)), zeros, "zeros")

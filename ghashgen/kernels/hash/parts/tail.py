@@ -12,13 +12,13 @@ The first register's products start the sums, so the sums need no zeroing. The s
 this register, and is then zeroed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
-from ghashgen.kernels.bytes.exact import load_few, numbers_left
+from ghashgen.kernels.bytes.exact import Exact, load_few, numbers_left
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
 from ghashgen.kernels.hash.parts.interface import (
@@ -29,6 +29,7 @@ from ghashgen.kernels.hash.parts.interface import (
     load_block,
     to_register,
 )
+from ghashgen.kernels.memory import IN_TABLE
 
 
 class Tail:
@@ -47,6 +48,7 @@ class Tail:
     ) -> None:
         self.b, self.kernel, self.X = b, kernel, X
         self.source, self.length, self.whole, self.last = source, length, whole, last
+        self.table = table
         self.key_at = walk(b, kernel, table, length)
         # R_m is read while key_at still stands at H^m.
         R = key_sum(kernel, self.key_at, kernel.layout.top)
@@ -77,19 +79,21 @@ class Tail:
         place, numbers = Mem(base=self.source), numbers_left(lanes, self.whole)
         return load_few(b, "last", place, self.length, numbers, lanes)
 
-    def multiply(self, A: VReg, subject: str) -> None:
+    def multiply(self, A: VReg, subject: str, keys: Sequence[Value] | None = None) -> None:
         """Add the products of a register that X may still have to join."""
         self.b.about(subject)
-        self.add(self.b.xor(A, self.X, "A = X + C; X counts once"))
+        self._sum(self.b.xor(A, self.X, "A = X + C; X counts once"), dict(self.acc), keys=keys)
         self.b.about("")
 
     def add(self, A: VReg, ahead: int = 0) -> None:
         """Add the products of a register at the powers `ahead` blocks after key_at."""
         self._sum(A, dict(self.acc), ahead)
 
-    def _sum(self, A: VReg, acc: dict[str, Value], ahead: int = 0) -> None:
+    def _sum(
+        self, A: VReg, acc: dict[str, Value], ahead: int = 0, keys: Sequence[Value] | None = None
+    ) -> None:
         kernel = self.kernel
-        key = entries(kernel, self.key_at, kernel.layout.top - ahead)
+        key = keys or entries(kernel, self.key_at, kernel.layout.top - ahead)
         sums = aggregate.accumulate(self.b, kernel.multiplier, kernel.bit_order, acc, A, key)
         for name, register in self.acc.items():
             self.b.assign(register, sums[name])
@@ -163,7 +167,10 @@ def _whole_registers(tail: Tail, filled: bool) -> None:
 
 def _register(tail: Tail) -> None:
     """Take the rest, 1 to 16·L - 1 bytes, in one register."""
-    tail.multiply(to_register(tail.b, tail.kernel, tail.load_last(), "C"), "C·H^i")
+    b, kernel, numbers = tail.b, tail.kernel, numbers_left(tail.kernel.lane_count, tail.whole)
+    A = to_register(b, kernel, tail.load_last(), "C")
+    keys = None if kernel.padded else powers_left(b, kernel, tail.table, tail.length, numbers)
+    tail.multiply(A, "C·H^i", keys)
 
 
 def _single(tail: Tail) -> None:
@@ -209,3 +216,21 @@ def walk(b: Builder, kernel: Kernel, table: VReg, length: VReg) -> VReg:
     rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=length, disp=15)), -BLOCK_BYTES)
     start = b.gpr("gpr_address", Mem(base=table, disp=ENTRY_BYTES * kernel.layout.top))
     return b.gpr("gpr_minus", start, rounded, note="H^m")
+
+
+def powers_left(b: Builder, kernel: Kernel, table: VReg, left: VReg, numbers: range) -> list[Value]:
+    """Return the entries of H^m … H^1 for a last register of `left` bytes, one of `numbers`. Lanes
+    behind them are zero.
+    """
+    rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=left, disp=15)), -BLOCK_BYTES)
+    at = b.gpr("gpr_minus", table, rounded, note="the last powers")
+    places = [
+        Mem(base=at, disp=place.disp + BLOCK_BYTES, align=ENTRY_BYTES, within=IN_TABLE)
+        for place in entries(kernel, table, 1)
+        if isinstance(place, Mem)
+    ]
+    if kernel.padded:
+        return list(places)
+    whole = range(BLOCK_BYTES, -(-numbers[-1] // BLOCK_BYTES) * BLOCK_BYTES + 1, BLOCK_BYTES)
+    exact = Exact.of(b, rounded, whole, kernel.lane_count)
+    return [exact.load(f"powers_{i}", place) for i, place in enumerate(places)]
