@@ -9,10 +9,6 @@ from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.parts.directions import encrypt_text
-<<<<<<< HEAD
-from ghashgen.kernels.gcm.parts.groups import held_keys, keeps
-=======
->>>>>>> main
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.given.kernel import GivenKernel, Sized
 from ghashgen.kernels.given.sizes import sizes
@@ -37,9 +33,7 @@ def _build(b: Builder, kernel: GivenKernel, name: str, record: Record) -> None:
 
 
 def _text(b: Builder, kernel: Sized, at: dict[str, VReg], record: Record) -> None:
-    kept = keeps(kernel, record is encrypt_text)
-    held = held_keys(kernel, True) if kept else range(kernel.held_keys)
-    keys = RoundKeys(b, kernel, at["schedule"], held)
+    keys = RoundKeys(b, kernel, at["schedule"], range(kernel.held_keys))
     first = b.load_spread(Mem(base=at["first_counter"]), kernel.lane_count, "counter block")
     text = Text(
         *(b, kernel, at["table"], keys, at["input"], at["output"], at["length"]),
