@@ -36,7 +36,8 @@ LACKS = {
     *("branch_above", "branch_differs", "gpr_const64", "to_gpr"),
     # In pieces; many messages in one call.
     *("gpr_store64", "gpr_or", "gpr_xor", "mask", "masked", "load_mask", "load_masked"),
-    *("store_masked", "shuffle_masked", "differing", "mask_bits", "gpr_low"),
+    *("store_masked", "shuffle_masked", "merge_words", "spread_word"),
+    *("differing", "mask_bits", "gpr_low"),
     *("pick_lanes", "store_lane"),
     # FEAT_SHA3.
     "xor3",

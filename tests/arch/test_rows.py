@@ -23,7 +23,8 @@ NARROW = {"store_high", "clear_upper"}
 
 MASKED = {
     *("mask", "load_mask", "load_masked", "store_masked", "masked"),
-    *("shuffle_masked", "differing", "mask_bits", "gpr_low", "pick_lanes"),
+    *("shuffle_masked", "merge_words", "spread_word", "differing", "mask_bits", "gpr_low"),
+    "pick_lanes",
 }
 """Mask registers, and what goes with four lanes."""
 

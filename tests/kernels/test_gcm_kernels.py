@@ -130,6 +130,20 @@ def test_short_paths_of_four_lanes_read_each_round_key_in_every_lane() -> None:
     assert narrower.layout.cells.count("key3") == 1
 
 
+@pytest.mark.parametrize(("isa", "lanes"), [("avx512", 4), ("avx512vl", 2)])
+def test_encryption_in_wide_registers_reads_no_ciphertext_back(isa: str, lanes: int) -> None:
+    kernel = GcmKernel(128, isa, *WINOGRAD, 8 * lanes)
+    body = text_of(kernel).partition(f"{kernel.name}_encrypt:")[2]
+    body = body.partition(f"{kernel.name}_decrypt:")[0]
+    loop = body.partition(".group:")[2].partition("jae .group")[0]
+    # The words of four registers' counters are made at once; each takes its place by one shuffle.
+    assert len(re.findall(r"vpshufd +[yz]mm\d+\{k\d\}", loop)) == kernel.registers
+    assert loop.count("vpaddd") == 1 + kernel.registers // 4
+    # r8 is `out`, and has no copy.
+    assert len(re.findall(r"vmovdqu64 +\[r8", body)) > 2 * kernel.registers
+    assert not re.findall(r", \[?r8\b", body)
+
+
 def test_j0_takes_one_lane_beside_text() -> None:
     kernel = GcmKernel(128, "avx512", "k", "clmul1", 8)
     body = text_of(kernel).partition(f"{kernel.name}_seal:")[2].partition(".groups:")[0]

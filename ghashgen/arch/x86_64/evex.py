@@ -22,6 +22,7 @@ LOWER = {
         or:             vporq d a b
         and:            vpandq d a b
         swap64:         vpshufd d a 0x4e
+        spread_word:    vpshufd d a i
         shl_bytes:      vpslldq d a i
         shr_bytes:      vpsrldq d a i
         shl64:          vpsllq.imm d a i
@@ -56,6 +57,7 @@ LOWER = {
         load_mask:      kmovq.load d m
         load_masked:    vmovdqu8.load d a m
         store_masked:   vmovdqu8.store m a b
+        merge_words:    vmovdqa64.copy d b; vpshufd.merged d a c i
         masked:         vmovdqu8.masked d a b
         shuffle_masked: vpshufb.masked d a b c
         differing:      vpcmpuq d a b 4

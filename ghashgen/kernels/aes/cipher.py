@@ -46,10 +46,12 @@ def round_key_cell(kernel: AesKernel, context: VReg, i: int) -> Mem:
 class RoundKeys:
     """The round keys in every lane. Some stay in registers; the others are loaded where used."""
 
-    def __init__(self, b: Builder, kernel: AesKernel, context: VReg, held: int = 0) -> None:
-        """Record the loads of the first `held` keys, for full registers."""
+    def __init__(
+        self, b: Builder, kernel: AesKernel, context: VReg, held: range = range(0)
+    ) -> None:
+        """Record the loads of the keys of these numbers, for full registers."""
         self._b, self._kernel, self._context = b, kernel, context
-        self._held = [self._load(i, kernel.lane_count) for i in range(held)]
+        self._held = {i: self._load(i, kernel.lane_count) for i in held}
 
     @property
     def rounds(self) -> int:
@@ -68,7 +70,7 @@ class RoundKeys:
 
     def key(self, i: int, lanes: int) -> VReg:
         """Return k_i in `lanes` lanes."""
-        if i < len(self._held) and lanes == self._kernel.lane_count:
+        if i in self._held and lanes == self._kernel.lane_count:
             return self._held[i]
         return self._load(i, lanes)
 
@@ -76,7 +78,7 @@ class RoundKeys:
         """Return k_i in `lanes` lanes for one operation: in memory, if it is there in every lane,
         and not in a register.
         """
-        held = i < len(self._held) and lanes == self._kernel.lane_count
+        held = i in self._held and lanes == self._kernel.lane_count
         if held or not 1 < self._kernel.key_lanes >= lanes:
             return self.key(i, lanes)
         return round_key_cell(self._kernel, self._context, i)

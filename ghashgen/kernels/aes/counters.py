@@ -61,6 +61,15 @@ class Counters:
         """Record the counter blocks of the text's last `count` whole registers, from `first` on."""
         return [self._block(self._ahead(self.lanes * i)) for i in range(first, count)]
 
+    @property
+    def next(self) -> VReg:
+        """The next counters, with their bytes reversed."""
+        return self._next
+
+    def before(self) -> VReg:
+        """Record the counter blocks of the register before the next one."""
+        return self._block(self._less(self.lanes))
+
     def following(self, count: int) -> list[VReg]:
         """Record the counter blocks of `count` registers after the next one, without stepping."""
         return [self._block(self._ahead(self.lanes * (i + 1))) for i in range(count)]
@@ -88,9 +97,11 @@ class Counters:
 
     def back(self, registers: int) -> None:
         """Step back over whole registers."""
-        b, blocks = self.b, registers * self.lanes
-        less = b.const((1 << 32) - blocks, f"minus_{blocks}")
-        b.assign(self._next, b.add32(self._next, less, "the counters to come"))
+        self.b.assign(self._next, self._less(registers * self.lanes))
+
+    def _less(self, blocks: int) -> VReg:
+        less = self.b.const((1 << 32) - blocks, f"minus_{blocks}")
+        return self.b.add32(self._next, less, "the counters to come")
 
     def store(self, place: Mem) -> None:
         """Record the store of the next counter block."""

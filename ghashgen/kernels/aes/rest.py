@@ -6,14 +6,14 @@ other. Bytes that do not fill a register go in one partly filled register (AVX-5
 block and a partial one (`kernels.hash.parts.tail` has the same cases).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.aes.cipher import add_text, rounds
-from ghashgen.kernels.aes.text import Text
+from ghashgen.kernels.aes.text import Text, TextKernel
 from ghashgen.kernels.bytes.exact import Exact, numbers_left
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.bytes.store import first_bytes, store_partial
@@ -24,29 +24,37 @@ def cipher_rest(text: Text[Any]) -> None:
     _record(text, None)
 
 
-def kept_rest(text: Text[Any]) -> VReg:
+def kept_rest(text: Text[Any], kept: Sequence[VReg] = ()) -> VReg:
     """Record the same, and return the output of the partly filled register, or of the partial block
-    in kernels without such registers, zero-padded: GHASH need not read it back.
+    in kernels without such registers, zero-padded: GHASH need not read it back. `kept` takes that
+    of the runs (`runs`), one behind another.
     """
     b, kernel = text.b, text.kernel
     partly = kernel.instruction_set.partial_registers
     last = b.zero("C_last", lanes=kernel.lane_count if partly else 1)
-    _record(text, last)
+    _record(text, last, kept)
     return last
 
 
-def _record(text: Text[Any], last: VReg | None) -> None:
+def runs(kernel: TextKernel) -> list[int]:
+    """Return the registers of each run, the longest first."""
+    digits = range((kernel.registers - 1).bit_length())
+    return [1 << digit for digit in reversed(digits)]
+
+
+def _record(text: Text[Any], last: VReg | None, kept: Sequence[VReg] = ()) -> None:
     b, kernel = text.b, text.kernel
     lanes, partly = kernel.lane_count, kernel.instruction_set.partial_registers
     if not text.has_rest:
         return
     b.branch("equal", text.length, 0, "written")
-    run = 1 << (kernel.registers - 1).bit_length()
-    while run > 1:
-        run //= 2
+    for run in runs(kernel):
         size = run * lanes * BLOCK_BYTES
         b.branch("below", text.length, size, f"under_{run}")
-        text.add_keystream(run)
+        outs = text.add_keystream(run)
+        for register, out in zip(kept[:run], outs, strict=False):
+            b.assign(register, out)
+        kept = kept[run:]
         text.advance(size)
         b.label(f"under_{run}")
     if not (text.whole and lanes == 1):

@@ -80,12 +80,12 @@ class Text(Place[K]):
         out: VReg,
         length: VReg,
         whole: bool = False,
-        held: int | None = None,
+        held: range | None = None,
     ) -> "Text[K]":
-        """Record the loads that all parts need; return the text. `held` round keys stay in
-        registers, or as many as the kernel says.
+        """Record the loads that all parts need; return the text. The round keys of the
+        numbers `held` stay in registers, or the first ones, as many as the kernel says.
         """
-        keys = RoundKeys(b, kernel, context, kernel.held_keys if held is None else held)
+        keys = RoundKeys(b, kernel, context, range(kernel.held_keys) if held is None else held)
         return cls(b, kernel, context, keys, source, out, length, counters, whole)
 
     @property
@@ -116,14 +116,15 @@ class Text(Place[K]):
         """Subtract `by` bytes from the rest."""
         self.b.assign(self.length, self.b.gpr("gpr_sub", self.length, by))
 
-    def add_keystream(self, count: int, ahead: int = 0) -> None:
-        """Record the cipher over `count` whole registers.
+    def add_keystream(self, count: int, ahead: int = 0) -> list[VReg]:
+        """Record the cipher over `count` whole registers; return the output.
 
-        The output goes `ahead` bytes after its pointer.
+        It goes `ahead` bytes after its pointer.
         """
         self.b.about("AES")
-        self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
+        out = self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
         self.b.about("")
+        return out
 
     def write(
         self, states: Sequence[VReg], ahead: int = 0, key: VReg | None = None, first: int = 0

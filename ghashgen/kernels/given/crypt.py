@@ -33,7 +33,7 @@ def _build(b: Builder, kernel: GivenKernel, name: str, record: Record) -> None:
 
 
 def _text(b: Builder, kernel: Sized, at: dict[str, VReg], record: Record) -> None:
-    keys = RoundKeys(b, kernel, at["schedule"], kernel.held_keys)
+    keys = RoundKeys(b, kernel, at["schedule"], range(kernel.held_keys))
     first = b.load_spread(Mem(base=at["first_counter"]), kernel.lane_count, "counter block")
     text = Text(
         *(b, kernel, at["table"], keys, at["input"], at["output"], at["length"]),

@@ -53,7 +53,7 @@ class KnownCounters:
 
     def _around(self, place: Number, reach: int) -> dict[Any, set[tuple[int, int]]]:
         out: dict[Any, set[tuple[int, int]]] = {}
-        for at in range(-2 * BLOCK_BYTES, reach, BLOCK_BYTES):
+        for at in range(-4 * BLOCK_BYTES, reach, BLOCK_BYTES):
             for k in range(len(LAYOUTS)):
                 form = self._form(combined(place, at), k)
                 if form is not None and not form.quadratic:

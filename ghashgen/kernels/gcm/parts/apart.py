@@ -351,7 +351,7 @@ class RowsApart(Apart):
 
     def load_constants(self, held: int) -> None:
         """Record what stays in registers from group to group."""
-        self.keys = RoundKeys(self.b, self.kernel, self.context, held)
+        self.keys = RoundKeys(self.b, self.kernel, self.context, range(held))
         twelve = self.b.gpr("gpr_const", (1 << IV_BYTES) - 1)
         self.b.emit("mask", self.iv_bytes, twelve, note="12 bytes")
 

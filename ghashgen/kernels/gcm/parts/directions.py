@@ -1,9 +1,10 @@
 """Encrypt or decrypt a whole text: whole groups in a loop, then the rest.
 
 Encryption hashes a group of n blocks while it encrypts the next one. It reads the group back from
-`out`, so that no register has to hold it. There is nothing to hash beside the first group. The last
-group is hashed beside the cipher over the rest. Decryption hashes each group while it decrypts it.
-Kernels that do not stitch hash a group after encryption, or before decryption.
+`out`, so that no register has to hold it; but see `kept` for wide registers. There is nothing to
+hash beside the first group. The last group is hashed beside the cipher over the rest. Decryption
+hashes each group while it decrypts it. Kernels that do not stitch hash a group after encryption, or
+before decryption.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from ghashgen.kernels.aes.rest import kept_rest
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.alone import text_alone
+from ghashgen.kernels.gcm.parts.groups import held_keys, keeps
+from ghashgen.kernels.gcm.parts.kept import encrypt_kept
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import GROUP, load_block, store_block
@@ -33,7 +36,9 @@ def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str]
         text_alone(b, kernel, record is encrypt_text, "done")
     X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
     place = Mem(base=counter)
-    text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)
+    held = held_keys(kernel, True) if keeps(kernel, record is encrypt_text) else None
+    counters = Counters.at(b, kernel, place)
+    text = Text.at_entry(b, kernel, context, counters, source, out, length, held=held)
     record(text, X, "store")
     text.counters.store(place)
     store_block(b, kernel.hash, x, X)
@@ -42,6 +47,11 @@ def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str]
 
 def encrypt_text(text: Text, X: VReg, done: str) -> None:
     """Record out = in + keystream, with X continued over out. Needs 1 byte. Ends at `done`."""
+    wide = text.kernel.instruction_set.partial_registers
+    (encrypt_kept if wide else _encrypt_read_back)(text, X, done)
+
+
+def _encrypt_read_back(text: Text, X: VReg, done: str) -> None:
     b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
     _branch_to_rest(text)
     keys = group_keys(b, kernel.hash, context)

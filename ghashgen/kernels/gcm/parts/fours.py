@@ -143,7 +143,7 @@ class Fours:
     def load_constants(self, held: int) -> None:
         """Record what stays in registers from group to group; `held` round keys are part of it."""
         b = self.b
-        self.keys = RoundKeys(b, self.kernel, self.context, held)
+        self.keys = RoundKeys(b, self.kernel, self.context, range(held))
         b.emit("mask", self.iv_bytes, b.gpr("gpr_const", (1 << IV_BYTES) - 1), note="12 bytes")
         k_0 = self.keys.key(0, LANES)
         ones = b.const_lanes([FIRST] * LANES, "first_numbers")

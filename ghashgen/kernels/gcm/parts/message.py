@@ -19,6 +19,7 @@ from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.few import most_bytes, narrow, short
+from ghashgen.kernels.gcm.parts.groups import held_keys
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.start import (
     FIRST,
@@ -28,7 +29,7 @@ from ghashgen.kernels.gcm.parts.start import (
     number_one,
     twelve_bytes,
 )
-from ghashgen.kernels.gcm.parts.straight import held_keys, wide
+from ghashgen.kernels.gcm.parts.straight import wide
 from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Place, Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
@@ -244,7 +245,7 @@ class Message:
         keys = RoundKeys(self.b, self.kernel, self.context)
         return self.b, self.kernel, self.context, keys, self.source, self.out, self.length
 
-    def _text(self, counters: Counters, held: int | None = None) -> Text:
+    def _text(self, counters: Counters, held: range | None = None) -> Text:
         b = self.b
         left, out = b.gpr("gpr_copy", self.length), b.gpr("gpr_copy", self.out)
         of = b, self.kernel, self.context, counters, self.source, out, left

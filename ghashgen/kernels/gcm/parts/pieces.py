@@ -19,6 +19,7 @@ from ghashgen.kernels.aes.counters import Counters, next_block
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.begun import crypt_piece, load_piece, moved_down, moved_up
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
+from ghashgen.kernels.gcm.parts.groups import held_keys, keeps
 from ghashgen.kernels.gcm.parts.lengths import MOST_OTHERS, MOST_TEXT
 from ghashgen.kernels.gcm.parts.params import DONE, MISPLACED, REFUSED
 from ghashgen.kernels.gcm.parts.several import Several, most_bytes
@@ -178,7 +179,8 @@ def _crypt_blocks(piece: Piece, encrypts: bool) -> None:
     b.label("many")
     counters = Counters.at(b, kernel, stream.at(COUNTER))
     given = (piece.source, piece.out, whole)
-    text = Text.at_entry(b, kernel, context, counters, *given, whole=True)
+    held = held_keys(kernel, True) if keeps(kernel, encrypts) else None
+    text = Text.at_entry(b, kernel, context, counters, *given, whole=True, held=held)
     with b.part("whole"):
         (encrypt_text if encrypts else decrypt_text)(text, X, "done")
     b.assign(N, counters.partial(1))

@@ -4,10 +4,8 @@ Groups are as in `directions`, but a last whole group is not one of them: 1 to n
 the rest, which hashes the length block with them. J_0 goes through the cipher beside the first
 group, or beside a text without groups, which hides its latency.
 
-A seal hashes a group beside the cipher of the next one, from the registers that produced it: to
-read 64 bytes back that were just written across a cache line takes long. So that a group and the
-states of the next fit, and the first half of a rest can be hashed beside its second, large groups
-and rests go through the cipher in two halves (`plan.half`).
+A rest of many registers is sealed in two halves (`plan.half`), as a group is (`groups`): the first
+half is hashed beside the cipher of the second.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,8 +15,9 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import inner_rounds, rounds
 from ghashgen.kernels.bytes.exact import Exact, cut
-from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
+from ghashgen.kernels.gcm.kernel import ENTRY_BYTES
 from ghashgen.kernels.gcm.parts import ends
+from ghashgen.kernels.gcm.parts.groups import Groups
 from ghashgen.kernels.gcm.parts.plan import (
     WIDE,
     Path,
@@ -31,26 +30,7 @@ from ghashgen.kernels.gcm.parts.plan import (
 )
 from ghashgen.kernels.gcm.parts.tag import MASK, add_mask
 from ghashgen.kernels.gcm.parts.text import Text, stream
-from ghashgen.kernels.hash.parts.group import add_group, group_keys
-from ghashgen.kernels.hash.parts.interface import (
-    GROUP,
-    entries,
-    finish_group,
-    key_sum,
-    times_h,
-    to_register,
-)
-
-
-def held_keys(kernel: GcmKernel, encrypts: bool) -> int:
-    """Return how many round keys stay in registers. In a seal a group is there, beside the states
-    of the next and its hash.
-    """
-    if not encrypts:
-        return kernel.held_keys
-    taken = kernel.registers + (half(kernel.registers) or kernel.registers)
-    taken += 3 + 2 * len(kernel.hash.multiplier.accumulators)
-    return max(0, min(kernel.held_keys, kernel.instruction_set.vector_registers - taken))
+from ghashgen.kernels.hash.parts.interface import GROUP, entries, finish_group, key_sum, times_h
 
 
 def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: bool) -> VReg:
@@ -69,43 +49,20 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
     tag = b.variable(rest("alone", S, lengths(), J0), "the tag")
     b.emit("jump", Label("tagged"))
     b.label("groups")
-    X, keys = b.register("X"), group_keys(b, hashing, text.context)
-
-    count = kernel.registers
-    first = half(count) if encrypts else 0
-    kept = [b.register(f"C_{i + 1}", kernel.lane_count) for i in range(count)]
-
-    def load(at: int, lanes: int) -> VReg:
-        return to_register(b, hashing, kept[at // lanes], "C")
-
-    def hash_group() -> None:
-        given = load if encrypts else None
-        b.assign(X, add_group(b, hashing, text.context, X, text.source, keys, load=given))
-
-    def cipher(J0: VReg | None = None) -> None:
-        b.about("AES")
-        for at, some in [(0, first), (first, count - first)] if first else [(0, count)]:
-            states = encipher(text, None if at else J0, text.counters.blocks(some))
-            for i, out in enumerate(text.write(states, first=at), at):
-                if encrypts:
-                    b.assign(kept[i], out)
-        b.about("")
-
+    X = b.register("X")
+    groups = Groups(text, X, encrypts)
     with stream(text, "hash"):
         b.assign(X, times_h(b, hashing, text.context, S) if encrypts else first_group(text, acc, S))
     with stream(text, "cipher", lean=False):
-        cipher(J0)
+        groups.cipher(partial(encipher, text, J0))
     text.advance(group_bytes, "next group")
     b.branch("below", text.length, group_bytes + 1, "rest")
+    groups.ready()
     with b.loop(GROUP):
-        with stream(text, "hash"):
-            hash_group()
-        with stream(text, "cipher", lean=False):
-            cipher()
-        text.advance(group_bytes, "next group")
+        groups.turn()
         b.branch("not_below", text.length, group_bytes + 1, GROUP)
     b.label("rest")
-    b.assign(tag, rest("rest", X, lengths(), group=hash_group if encrypts else None))
+    b.assign(tag, rest("rest", X, lengths(), group=groups.hash if encrypts else None))
     b.label("tagged")
     return tag
 
