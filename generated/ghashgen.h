@@ -725,15 +725,15 @@ void gcm_avx2_winograd_clmul1_x16_compact_decrypt(const void *ctx, uint8_t count
 int gcm_avx2_winograd_clmul1_x16_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm_avx2_winograd_clmul1_x16_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm_avx512_winograd_clmul1_x24_compact: AES-GCM (SP 800-38D), 24 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
-#define GCM_AVX512_WINOGRAD_CLMUL1_X24_COMPACT_CTX_BYTES 2448
-#define GCM_AVX512_WINOGRAD_CLMUL1_X24_COMPACT_CTX_ALIGN 1
-#define GCM_AVX512_WINOGRAD_CLMUL1_X24_COMPACT_CTX_BEST_ALIGN 64
-void gcm_avx512_winograd_clmul1_x24_compact_init(void *ctx, const uint8_t *key, size_t key_len);
-void gcm_avx512_winograd_clmul1_x24_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm_avx512_winograd_clmul1_x24_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm_avx512_winograd_clmul1_x24_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm_avx512_winograd_clmul1_x24_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+/* gcm_avx512_winograd_clmul1_x32_compact: AES-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_BYTES 2832
+#define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_ALIGN 1
+#define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_BEST_ALIGN 64
+void gcm_avx512_winograd_clmul1_x32_compact_init(void *ctx, const uint8_t *key, size_t key_len);
+void gcm_avx512_winograd_clmul1_x32_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm_avx512_winograd_clmul1_x32_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm_avx512_winograd_clmul1_x32_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm_avx512_winograd_clmul1_x32_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm_avx_winograd_clmul1_x8_compact: AES-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM_AVX_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BYTES 688

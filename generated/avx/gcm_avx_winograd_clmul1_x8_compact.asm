@@ -11,7 +11,7 @@
 ; wipe       no: secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack; see each function
 ; cpu        aesni avx pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      168 instructions: clmul 13, load 12, other 77, shuffle 13, store 8, xor 45
+; group      193 instructions: clmul 13, load 15, other 99, shuffle 13, store 8, xor 45
 ;
 ; ctx        688 bytes, at any address; best aligned to 16; only init writes it
 ;            16 bytes for each power, H^9 first: C1 from byte 0, C2 from byte 144, R from byte 288; round keys from byte 432
@@ -699,30 +699,53 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vaesenc     xmm7, xmm7, xmm13                   ; round i
     vaesenc     xmm8, xmm8, xmm13                   ; round i
     vaesenc     xmm9, xmm9, xmm13                   ; round i
-    add         rsi, 0x10
     cmp         rcx, 0x01
-    je          .nothing_hashed
+    je          .nothing_0
+    vmovdqu     xmm13, [rdx + 16]                   ; C, bytes as in memory
+    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm14, xmm13, [rdi + 32]            ; T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 176]           ; U = A + C2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; A0·A1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; T0·T1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
+    vpxor       xmm10, xmm10, xmm13                 ; S += it
+    vpxor       xmm11, xmm11, xmm14                 ; LO += it
+    vpxor       xmm12, xmm12, xmm15                 ; HI += it
+.nothing_0:
+    vmovdqu     xmm13, [rdi + rsi + 448]            ; k_i
+    vaesenc     xmm2, xmm2, xmm13                   ; round i
+    vaesenc     xmm3, xmm3, xmm13                   ; round i
+    vaesenc     xmm4, xmm4, xmm13                   ; round i
+    vaesenc     xmm5, xmm5, xmm13                   ; round i
+    vaesenc     xmm6, xmm6, xmm13                   ; round i
+    vaesenc     xmm7, xmm7, xmm13                   ; round i
+    vaesenc     xmm8, xmm8, xmm13                   ; round i
+    vaesenc     xmm9, xmm9, xmm13                   ; round i
+    cmp         rcx, 0x01
+    je          .nothing_1
     vmovdqu     xmm13, [rdx]                        ; C, bytes as in memory
     vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vmovdqu     xmm14, [rdx + 16]                   ; C, bytes as in memory
-    vpshufb     xmm14, xmm14, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vpxor       xmm1, xmm13, xmm1                   ; A = X + C
-    vpxor       xmm13, xmm14, [rdi + 32]            ; T = A + C1
-    vpxor       xmm15, xmm14, [rdi + 176]           ; U = A + C2
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; A0·A1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; T0·T1
+    vpxor       xmm13, xmm13, xmm1                  ; A = X + C
+    vpxor       xmm14, xmm13, [rdi + 16]            ; T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 160]           ; U = A + C2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; A0·A1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; T0·T1
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
-    vpxor       xmm10, xmm10, xmm14                 ; S += it
-    vpxor       xmm11, xmm11, xmm13                 ; LO += it
+    vpxor       xmm10, xmm10, xmm13                 ; S += it
+    vpxor       xmm11, xmm11, xmm14                 ; LO += it
     vpxor       xmm12, xmm12, xmm15                 ; HI += it
-    vpxor       xmm13, xmm1, [rdi + 16]             ; T = A + C1
-    vpxor       xmm14, xmm1, [rdi + 160]            ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; T0·T1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; U0·U1
-    vpxor       xmm10, xmm10, xmm1                  ; S += it
-    vpxor       xmm11, xmm11, xmm13                 ; LO += it
-    vpxor       xmm12, xmm12, xmm14                 ; HI += it
+.nothing_1:
+    vmovdqu     xmm13, [rdi + rsi + 464]            ; k_i
+    vaesenc     xmm2, xmm2, xmm13                   ; round i
+    vaesenc     xmm3, xmm3, xmm13                   ; round i
+    vaesenc     xmm4, xmm4, xmm13                   ; round i
+    vaesenc     xmm5, xmm5, xmm13                   ; round i
+    vaesenc     xmm6, xmm6, xmm13                   ; round i
+    vaesenc     xmm7, xmm7, xmm13                   ; round i
+    vaesenc     xmm8, xmm8, xmm13                   ; round i
+    vaesenc     xmm9, xmm9, xmm13                   ; round i
+    cmp         rcx, 0x01
+    je          .nothing_2
     vpxor       xmm1, xmm11, xmm10                  ; LO += S
     vpxor       xmm10, xmm12, xmm10                 ; HI += S
     vpxor       xmm10, xmm10, [rdi + 304]           ; HI minus the key terms
@@ -731,8 +754,11 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vpxor       xmm1, xmm1, xmm10                   ; + HI
     vpxor       xmm1, xmm11, xmm1                   ; RES = fold(LO) + HI
     add         rdx, 0x80
-.nothing_hashed:
+.nothing_2:
+    add         rsi, 0x30
     mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
+    cmp         rsi, rcx
+    je          .ciphered
 .cipher:
     vmovdqu     xmm10, [rdi + rsi + 432]            ; k_i
     vaesenc     xmm2, xmm2, xmm10                   ; round i
@@ -756,6 +782,8 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     cmp         rcx, rsi
     ja          .cipher
 .after_cipher:
+    vmovdqu     xmm10, [rdi + rsi + 432]            ; k_i
+.ciphered:
     vmovdqu     xmm10, [rdi + rsi + 432]            ; k_i
     vpxor       xmm11, xmm10, [r9]                  ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm11                   ; last round: the other text
@@ -787,14 +815,12 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     cmp         rbp, 0x80
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x02
     jb          .rest
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     mov         ecx, 0x10                           ; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
     vmovdqu     xmm5, [rdx + rcx + 16]              ; C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
@@ -852,9 +878,9 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     lea         rsi, [rdi + 128]
     cmp         r11, 0x00
     je          .counted
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x03
     je          .counted
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .hashed_all
     add         rsi, 0x10                           ; no block of lengths follows
@@ -867,9 +893,16 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
     vpxor       xmm6, xmm6, xmm6
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block:
     vpshufb     xmm7, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
@@ -880,6 +913,7 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vaesenc     xmm7, xmm7, xmm8                    ; round i
     add         rdx, 0x10
     mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .block_round:
     vmovdqu     xmm8, [rdi + rdx + 432]             ; k_i
     vaesenc     xmm7, xmm7, xmm8                    ; round i

@@ -11,7 +11,7 @@
 ; wipe       no: secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack; see each function
 ; cpu        aesni avx avx2 pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      170 instructions: clmul 13, load 12, other 77, shuffle 14, store 8, xor 46
+; group      195 instructions: clmul 13, load 15, other 99, shuffle 14, store 8, xor 46
 ;
 ; ctx        1360 bytes, at any address; best aligned to 32; only init writes it
 ;            16 bytes for each power, H^18 first: C1 from byte 0, C2 from byte 288, R from byte 576; round keys from byte 864
@@ -664,6 +664,7 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     mov         ecx, 0x01
     mov         rdx, rbx
     jmp         .turn
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         ecx, 0x00
 .turn:
@@ -754,30 +755,53 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     vaesenc     ymm6, ymm6, ymm12                   ; round i
     vaesenc     ymm7, ymm7, ymm12                   ; round i
     vaesenc     ymm8, ymm8, ymm12                   ; round i
-    add         rsi, 0x20
     cmp         rcx, 0x01
-    je          .nothing_hashed
+    je          .nothing_0
+    vmovdqu     ymm12, [rdx + 32]                   ; C, bytes as in memory
+    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm13, ymm12, [rdi + 64]            ; T = A + C1
+    vpxor       ymm14, ymm12, [rdi + 352]           ; U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
+    vpxor       ymm9, ymm9, ymm12                   ; S += it
+    vpxor       ymm10, ymm10, ymm13                 ; LO += it
+    vpxor       ymm11, ymm11, ymm14                 ; HI += it
+.nothing_0:
+    vmovdqu     ymm12, [rdi + rsi + 896]            ; k_i
+    vaesenc     ymm0, ymm0, ymm12                   ; round i
+    vaesenc     ymm2, ymm2, ymm12                   ; round i
+    vaesenc     ymm3, ymm3, ymm12                   ; round i
+    vaesenc     ymm4, ymm4, ymm12                   ; round i
+    vaesenc     ymm5, ymm5, ymm12                   ; round i
+    vaesenc     ymm6, ymm6, ymm12                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
+    cmp         rcx, 0x01
+    je          .nothing_1
     vmovdqu     ymm12, [rdx]                        ; C, bytes as in memory
     vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vmovdqu     ymm13, [rdx + 32]                   ; C, bytes as in memory
-    vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm1, ymm12, ymm1                   ; A = X + C
-    vpxor       ymm12, ymm13, [rdi + 64]            ; T = A + C1
-    vpxor       ymm14, ymm13, [rdi + 352]           ; U = A + C2
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; A0·A1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
+    vpxor       ymm12, ymm12, ymm1                  ; A = X + C
+    vpxor       ymm13, ymm12, [rdi + 32]            ; T = A + C1
+    vpxor       ymm14, ymm12, [rdi + 320]           ; U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
     vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
-    vpxor       ymm9, ymm9, ymm13                   ; S += it
-    vpxor       ymm10, ymm10, ymm12                 ; LO += it
+    vpxor       ymm9, ymm9, ymm12                   ; S += it
+    vpxor       ymm10, ymm10, ymm13                 ; LO += it
     vpxor       ymm11, ymm11, ymm14                 ; HI += it
-    vpxor       ymm12, ymm1, [rdi + 32]             ; T = A + C1
-    vpxor       ymm13, ymm1, [rdi + 320]            ; U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; A0·A1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; U0·U1
-    vpxor       ymm9, ymm9, ymm1                    ; S += it
-    vpxor       ymm10, ymm10, ymm12                 ; LO += it
-    vpxor       ymm11, ymm11, ymm13                 ; HI += it
+.nothing_1:
+    vmovdqu     ymm12, [rdi + rsi + 928]            ; k_i
+    vaesenc     ymm0, ymm0, ymm12                   ; round i
+    vaesenc     ymm2, ymm2, ymm12                   ; round i
+    vaesenc     ymm3, ymm3, ymm12                   ; round i
+    vaesenc     ymm4, ymm4, ymm12                   ; round i
+    vaesenc     ymm5, ymm5, ymm12                   ; round i
+    vaesenc     ymm6, ymm6, ymm12                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
+    cmp         rcx, 0x01
+    je          .nothing_2
     vpxor       ymm1, ymm10, ymm9                   ; LO += S
     vpxor       ymm9, ymm11, ymm9                   ; HI += S
     vpclmulqdq  ymm10, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
@@ -788,8 +812,11 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     vpxor       xmm1, xmm1, xmm9                    ; add up the lanes
     vpxor       xmm1, xmm1, [rdi + 608]             ; minus the key terms
     add         rdx, 256
-.nothing_hashed:
+.nothing_2:
+    add         rsi, 0x60
     mov         rcx, [rdi + 1344]                   ; place of k_Nr, from k_0
+    cmp         rsi, rcx
+    je          .ciphered
 .cipher:
     vmovdqu     ymm9, [rdi + rsi + 864]             ; k_i
     vaesenc     ymm0, ymm0, ymm9                    ; round i
@@ -813,6 +840,8 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     cmp         rcx, rsi
     ja          .cipher
 .after_cipher:
+    vmovdqu     ymm9, [rdi + rsi + 864]             ; k_i
+.ciphered:
     vmovdqu     ymm9, [rdi + rsi + 864]             ; k_i
     vpxor       ymm10, ymm9, [r9]                   ; k_Nr + text
     vaesenclast ymm0, ymm0, ymm10                   ; last round: the other text
@@ -844,7 +873,7 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     cmp         rbp, 256
     jae         .group
 .after_group:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x02
     jb          .rest
     vpxor       xmm0, xmm0, xmm0
@@ -930,59 +959,70 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     cmp         rbp, 0x00
     je          .written
 .registers:
-    vpshufb     ymm7, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm8, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; 2 blocks ahead
-    vpshufb     ymm8, ymm8, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm9, ymm15, ymm0                   ; 4 blocks ahead
-    vpshufb     ymm9, ymm9, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm10, ymm15, ymm2                  ; 6 blocks ahead
-    vpshufb     ymm10, ymm10, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vmovdqu     ymm11, [rdi + 864]                  ; k_0
-    vpxor       ymm7, ymm7, ymm11                   ; + k_0
-    vpxor       ymm8, ymm8, ymm11                   ; + k_0
-    vpxor       ymm9, ymm9, ymm11                   ; + k_0
-    vpxor       ymm10, ymm10, ymm11                 ; + k_0
-    mov         edx, 0x20                           ; place of k_1, from k_0
-    vmovdqu     ymm11, [rdi + rdx + 864]            ; k_i
-    vaesenc     ymm7, ymm7, ymm11                   ; round i
-    vaesenc     ymm8, ymm8, ymm11                   ; round i
-    vaesenc     ymm9, ymm9, ymm11                   ; round i
-    vaesenc     ymm10, ymm10, ymm11                 ; round i
-    add         rdx, 0x20
-    mov         rcx, [rdi + 1344]                   ; place of k_Nr, from k_0
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-.wide_round:
-    vmovdqu     ymm11, [rdi + rdx + 864]            ; k_i
-    vmovdqu     ymm12, [rdi + rdx + 896]            ; k_i
-    vaesenc     ymm7, ymm7, ymm11                   ; round i
-    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vpxor       xmm12, xmm12, xmm12
+    vpxor       xmm7, xmm7, xmm7
+    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm9, xmm9, xmm9
+    vmovdqu     ymm10, [rdi + 864]                  ; k_0
+    vmovdqu     ymm11, [rdi + 896]                  ; k_1
+    vpshufb     ymm12, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpxor       ymm12, ymm12, ymm10                 ; + k_0
+    vaesenc     ymm12, ymm12, ymm11                 ; round 1
     cmp         rbp, 0x21
-    jb          .no_more
-    vaesenc     ymm8, ymm8, ymm11                   ; round i
-    vaesenc     ymm8, ymm8, ymm12                   ; round i
+    jb          .first_done
+    vpaddd      ymm7, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; 2 blocks ahead
+    vpshufb     ymm7, ymm7, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpxor       ymm7, ymm7, ymm10                   ; + k_0
+    vaesenc     ymm7, ymm7, ymm11                   ; round 1
     cmp         rbp, 0x41
-    jb          .no_more
+    jb          .first_done
+    vpaddd      ymm8, ymm15, ymm0                   ; 4 blocks ahead
+    vpshufb     ymm8, ymm8, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm9, ymm15, ymm2                   ; 6 blocks ahead
+    vpshufb     ymm9, ymm9, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpxor       ymm8, ymm8, ymm10                   ; + k_0
+    vaesenc     ymm8, ymm8, ymm11                   ; round 1
+    vpxor       ymm9, ymm9, ymm10                   ; + k_0
+    vaesenc     ymm9, ymm9, ymm11                   ; round 1
+.first_done:
+    mov         edx, 0x40                           ; place of k_2, from k_0
+    mov         rcx, [rdi + 1344]                   ; place of k_Nr, from k_0
+.wide_round:
+    vmovdqu     ymm10, [rdi + rdx + 864]            ; k_i
+    vmovdqu     ymm11, [rdi + rdx + 896]            ; k_i
+    vaesenc     ymm12, ymm12, ymm10                 ; round i
+    vaesenc     ymm12, ymm12, ymm11                 ; round i
+    cmp         rbp, 0x21
+    jb          .wide_done
+    vaesenc     ymm7, ymm7, ymm10                   ; round i
+    vaesenc     ymm7, ymm7, ymm11                   ; round i
+    cmp         rbp, 0x41
+    jb          .wide_done
+    vaesenc     ymm8, ymm8, ymm10                   ; round i
+    vaesenc     ymm9, ymm9, ymm10                   ; round i
+    vaesenc     ymm8, ymm8, ymm11                   ; round i
     vaesenc     ymm9, ymm9, ymm11                   ; round i
-    vaesenc     ymm10, ymm10, ymm11                 ; round i
-    vaesenc     ymm9, ymm9, ymm12                   ; round i
-    vaesenc     ymm10, ymm10, ymm12                 ; round i
-.no_more:
+.wide_done:
     add         rdx, 0x40
     cmp         rcx, rdx
     ja          .wide_round
 .after_wide_round:
-    vmovdqu     ymm11, [rdi + rdx + 864]            ; k_i
-    vaesenclast ymm12, ymm7, ymm11                  ; keystream
-    vaesenclast ymm7, ymm8, ymm11                   ; keystream
-    vaesenclast ymm8, ymm9, ymm11                   ; keystream
-    vaesenclast ymm9, ymm10, ymm11                  ; keystream
+    vmovdqu     ymm10, [rdi + rdx + 864]            ; k_i
+    vaesenclast ymm12, ymm12, ymm10                 ; keystream
+    cmp         rbp, 0x21
+    jb          .last_done
+    vaesenclast ymm7, ymm7, ymm10                   ; keystream
+    cmp         rbp, 0x41
+    jb          .last_done
+    vaesenclast ymm8, ymm8, ymm10                   ; keystream
+    vaesenclast ymm9, ymm9, ymm10                   ; keystream
+.last_done:
     mov         ecx, 0x04                           ; registers of keystream
-    cmp         rbp, 0x20
-    jb          .part
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .register:
+    cmp         rbp, 0x20
+    jb          .part
     vmovdqu     ymm11, [r9]                         ; text
     vpxor       ymm10, ymm12, ymm11                 ; the other text
     vmovdqu     [rbx], ymm10                        ; written
@@ -1014,8 +1054,8 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     sub         rcx, 0x01
     cmp         rcx, 0x00
     je          .registers
-    cmp         rbp, 0x20
-    jae         .register
+    cmp         rbp, 0x00
+    jne         .register
 .after_register:
 .after_registers:
 .part:

@@ -8,10 +8,10 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdx k1 k2 k3, 16 bytes of stack; see each function
 ; cpu        aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      105 instructions: clmul 17, load 4, other 49, shuffle 11, store 4, xor 20
+; group      101 instructions: clmul 17, other 50, shuffle 13, store 4, xor 17
 ;
 ; ctx        944 bytes, at any address; best aligned to 64; only init writes it
 ;            16 bytes for each power, H^20 first: B from byte 0, K from byte 384; round keys from byte 768
@@ -76,6 +76,9 @@ align 16
 gcm128_avx512_k_clmul1_x16_alike_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm128_avx512_k_clmul1_x16_alike_minus_4:
+    db 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_k_clmul1_x16_alike_numbers_1:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
 align 16
@@ -102,6 +105,9 @@ gcm128_avx512_k_clmul1_x16_alike_swapped_masks:
 align 16
 gcm128_avx512_k_clmul1_x16_alike_twos:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02
+align 16
+gcm128_avx512_k_clmul1_x16_alike_words_0:
+    db 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00
 
 section .text
 
@@ -335,559 +341,544 @@ gcm128_avx512_k_clmul1_x16_alike_init:
 
 ; void gcm128_avx512_k_clmul1_x16_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-28, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-16,18-28
+;   stack 0 bytes; writes xmm0-29, rax rcx r8 r9 r10 r11
+;   secrets may remain in xmm0,2-29
 global gcm128_avx512_k_clmul1_x16_alike_encrypt:function (gcm128_avx512_k_clmul1_x16_alike_encrypt.end - gcm128_avx512_k_clmul1_x16_alike_encrypt)
 align 32
 gcm128_avx512_k_clmul1_x16_alike_encrypt:
     endbr64
-    push        rbx                                 ; callee-saved
-    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
+    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
+    vmovdqu64   zmm2, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
+    vmovdqu64   zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_words_0]  ; words_0
     cmp         r9, 0x00
     je          .done
-    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm1, xmm0                    ; X
-    vbroadcasti64x2 zmm2, [rsi]                     ; counter block
-    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm28, zmm2, [rel gcm128_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 864]               ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 880]               ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 928]              ; k_10
+    vmovdqu64   xmm4, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm1                    ; X
+    vbroadcasti64x2 zmm5, [rsi]                     ; counter block
+    vpshufb     zmm5, zmm5, zmm1                    ; counter, last word first
+    vpaddd      zmm29, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
+    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
+    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm12, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm13, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm14, [rdi + 928]              ; k_10
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .rest
-.first:
-    vmovdqu64   zmm13, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm14, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
-    vpshufb     zmm18, zmm28, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm28, zmm15                 ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm28, zmm16                 ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm28, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm28, zmm28, zmm14                 ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpxorq      zmm22, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm18                         ; AES: written
-    vpxorq      zmm18, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm18                    ; AES: written
-    vpxorq      zmm18, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm18                   ; AES: written
-    vpxorq      zmm18, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm18, zmm21, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm18                   ; AES: written
-    add         rcx, 256                            ; next group
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 512
-    jb          .rest
-.group:
-    vpshufb     zmm18, zmm28, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm28, zmm15                 ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm28, zmm16                 ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm28, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm28, zmm28, zmm14                 ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vmovdqu64   zmm22, [r8 + 128]                   ; C3·H^2: C, bytes as in memory
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpshufb     zmm22, zmm22, zmm0                  ; C3·H^2: C
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vmovdqu64   zmm23, [r8 + 192]                   ; C4·H^1: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^1: C
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm22, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm22, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm23, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm22, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm23, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vpternlogq  zmm27, zmm22, zmm24, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vmovdqu64   zmm22, [r8 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vpshufb     zmm22, zmm22, zmm0                  ; C2·H^3: C
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm24, zmm23, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm25, zmm22, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm23, zmm23, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm24, zmm22, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpternlogq  zmm27, zmm23, zmm24, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vmovdqu64   zmm23, [r8]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vpshufb     zmm23, zmm23, zmm0                  ; C1·H^4: C
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpxorq      zmm1, zmm23, zmm1                   ; C1·H^4: A = X + C
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm23, zmm22, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm24, zmm1, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpternlogq  zmm26, zmm23, zmm24, 0x96           ; C1·H^4: LO += it
-    vpxorq      zmm23, zmm12, [rcx]                 ; AES: k_Nr + text
-    vpclmulqdq  zmm22, zmm22, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenclast zmm18, zmm18, zmm23                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm18                   ; AES: written
-    vpclmulqdq  zmm18, zmm1, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vpxorq      zmm23, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vpternlogq  zmm27, zmm22, zmm18, 0x96           ; C1·H^4: HI += it
-    vaesenclast zmm18, zmm19, zmm23                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 320], zmm18                   ; AES: written
-    vpclmulqdq  zmm18, zmm1, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vpxorq      zmm19, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vpxorq      zmm18, zmm26, zmm18                 ; C1·H^4: LO += it
-    vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 384], zmm19                   ; AES: written
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpxorq      zmm19, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vpshufd     zmm20, zmm18, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm19                   ; AES: written
-    vpternlogq  zmm27, zmm1, zmm20, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm1, zmm18, zmm17, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm27                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm18, zmm1, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm18                   ; reduce: add up the lanes
-    vextracti64x2 xmm18, ymm1, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm18                   ; reduce: add up the lanes
+    vpshufb     zmm15, zmm29, zmm1                  ; AES: counter block
+    vpaddd      zmm16, zmm29, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpaddd      zmm17, zmm29, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
+    vpaddd      zmm18, zmm29, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
+    vpaddd      zmm29, zmm29, zmm0                  ; AES: the next counters
+    vbroadcasti64x2 zmm19, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm15, zmm15, zmm19                 ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm19                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm19                 ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm19                 ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vpxorq      zmm19, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm19, zmm15, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm19                         ; AES: written
+    vpxorq      zmm15, zmm14, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
+    vpxorq      zmm15, zmm14, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm17                   ; AES: written
+    vpxorq      zmm15, zmm14, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm18, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm15                   ; AES: written
     add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256
-    cmp         r9, 512
+    cmp         r9, 256
+    jb          .last
+    vbroadcasti64x2 zmm18, [rdi + 768]              ; k_0
+    vpaddd      zmm20, zmm29, [rel gcm128_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm20, zmm20, zmm1                  ; counter block
+    vpxorq      zmm26, zmm20, zmm18                 ; + k_0
+    vpshufd     zmm18, zmm18, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
+.group:
+    vpshufd     zmm20, zmm29, 0x00                  ; AES
+    vpshufb     zmm17, zmm17, zmm1                  ; C3·H^2: C
+    vpaddd      zmm29, zmm29, zmm0                  ; AES: the next counters
+    vpshufb     zmm15, zmm15, zmm1                  ; C4·H^1: C
+    vpaddd      zmm20, zmm20, zmm3                  ; AES: four registers' numbers
+    vpclmulqdq  zmm27, zmm17, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: as in memory
+    vpxorq      zmm20, zmm20, zmm18                 ; AES: + k_0
+    vpclmulqdq  zmm21, zmm17, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vmovdqa64   zmm22, zmm26
+    vpshufd     zmm22{k1}, zmm20, 0xff              ; AES
+    vmovdqa64   zmm23, zmm26
+    vpshufd     zmm23{k1}, zmm20, 0xaa              ; AES
+    vpclmulqdq  zmm24, zmm15, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vmovdqa64   zmm25, zmm26
+    vpshufd     zmm25{k1}, zmm20, 0x55              ; AES
+    vpternlogq  zmm27, zmm21, zmm24, 0x96           ; C2·H^3: LO += it
+    vpshufd     zmm26{k1}, zmm20, 0x00              ; AES
+    vpclmulqdq  zmm28, zmm17, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm22, zmm25, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm15, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm24, zmm26, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpternlogq  zmm28, zmm17, zmm23, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm17, zmm21, zmm6                  ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 2
+    vpshufb     zmm16, zmm16, zmm1                  ; C2·H^3: C
+    vaesenc     zmm22, zmm24, zmm6                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm15, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm24, zmm16, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vpternlogq  zmm27, zmm23, zmm24, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm15, zmm15, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm23, zmm16, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vpternlogq  zmm28, zmm15, zmm23, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm15, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm21, zmm9                  ; AES: round 5
+    vpshufb     zmm19, zmm19, zmm1                  ; C1·H^4: C
+    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 5
+    vpxorq      zmm4, zmm19, zmm4                   ; C1·H^4: A = X + C
+    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm20, zmm16, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm22, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vpternlogq  zmm27, zmm20, zmm22, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm16, zmm16, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm21, zmm4, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vpternlogq  zmm28, zmm16, zmm21, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm16, zmm20, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm20, zmm4, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vpxorq      zmm20, zmm27, zmm20                 ; C1·H^4: LO += it
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vaesenc     zmm21, zmm16, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpxorq      zmm16, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm16                 ; AES: last round: the other text
+    vpshufd     zmm16, zmm20, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [r8], zmm19                         ; AES: written
+    vpternlogq  zmm28, zmm4, zmm16, 0x96            ; reduce: + HI
+    vpxorq      zmm4, zmm14, [rcx + 64]             ; AES: k_Nr + text
+    vaesenclast zmm16, zmm15, zmm4                  ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm20, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
+    vpxorq      zmm15, zmm14, [rcx + 128]           ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm28                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm17, zmm17, zmm15                 ; AES: last round: the other text
+    vextracti64x4 ymm15, zmm4, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 128], zmm17                   ; AES: written
+    vpxorq      zmm20, zmm14, [rcx + 192]           ; AES: k_Nr + text
+    vpxorq      ymm4, ymm4, ymm15                   ; reduce: add up the lanes
+    vaesenclast zmm15, zmm21, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm15                   ; AES: written
+    vextracti64x2 xmm20, ymm4, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm4, xmm4, xmm20                   ; reduce: add up the lanes
+    add         rcx, 256                            ; next group
+    add         r8, 256
+    sub         r9, 256
+    cmp         r9, 256
     jae         .group
 .after_group:
-.rest:
-    mov         r11, r8
-    mov         rbx, r9
-    cmp         rbx, 256
-    jb          .fewer
-    add         r8, 256
-    sub         r9, 256
-.fewer:
-    vpxorq      xmm13, xmm13, xmm13
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+.last:
+    vpshufb     zmm0, zmm17, zmm1                   ; C3·H^2: C
+    vpclmulqdq  zmm24, zmm0, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm25, zmm0, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm0, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpshufb     zmm15, zmm15, zmm1                  ; C4·H^1: C
+    vpclmulqdq  zmm17, zmm15, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpclmulqdq  zmm18, zmm15, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vpclmulqdq  zmm20, zmm15, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vpclmulqdq  zmm15, zmm15, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vpshufb     zmm16, zmm16, zmm1                  ; C2·H^3: C
+    vpclmulqdq  zmm21, zmm16, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vpclmulqdq  zmm22, zmm16, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vpclmulqdq  zmm23, zmm16, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vpclmulqdq  zmm16, zmm16, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vpternlogq  zmm24, zmm3, zmm17, 0x96            ; C2·H^3: LO += it
+    vpternlogq  zmm25, zmm0, zmm18, 0x96            ; C2·H^3: HI += it
+    vpshufb     zmm0, zmm19, zmm1                   ; C1·H^4: C
+    vpxorq      zmm0, zmm0, zmm4                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm0, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm17, zmm0, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpternlogq  zmm24, zmm20, zmm21, 0x96           ; C1·H^4: LO += it
+    vpternlogq  zmm25, zmm15, zmm22, 0x96           ; C1·H^4: HI += it
+    vpternlogq  zmm24, zmm23, zmm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm25, zmm16, zmm4, 0x96            ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm24, zmm17                  ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm3, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm25, zmm0, zmm3, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm4, zmm25                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm0, xmm3                    ; reduce: add up the lanes
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .written
+    je          .store                              ; reduce
+.rest:
+    mov         r11, r9                             ; reduce
+    vpxorq      xmm0, xmm0, xmm0                    ; reduce
+    vpxorq      xmm3, xmm3, xmm3                    ; reduce
+    vpxorq      xmm15, xmm15, xmm15                 ; reduce
+    vpxorq      xmm16, xmm16, xmm16                 ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
     cmp         r9, 0x80
-    jb          .under_2
-    vpshufb     zmm14, zmm28, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm28, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm28, zmm28, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vpxorq      zmm16, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm14, zmm14, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm14                         ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
+    jb          .under_2                            ; reduce
+    vpshufb     zmm0, zmm29, zmm1                   ; AES: counter block
+    vpaddd      zmm3, zmm29, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm1                    ; AES: counter block
+    vpaddd      zmm29, zmm29, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: the next counters
+    vbroadcasti64x2 zmm17, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm17                   ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm17                   ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpxorq      zmm17, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm17                   ; AES: last round: the other text
+    vmovdqu64   [r8], zmm0                          ; AES: written
+    vpxorq      zmm17, zmm14, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
     add         rcx, 0x80
     add         r8, 0x80
     sub         r9, 0x80
 .under_2:
     cmp         r9, 0x40
     jb          .under_1
-    vpshufb     zmm14, zmm28, zmm0                  ; AES: counter block
-    vpaddd      zmm28, zmm28, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
-    vpxorq      zmm15, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm14, zmm14, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm14                         ; AES: written
+    vpshufb     zmm15, zmm29, zmm1                  ; AES: counter block
+    vpaddd      zmm29, zmm29, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: the next counters
+    vbroadcasti64x2 zmm17, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm15, zmm15, zmm17                 ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vpxorq      zmm17, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm15                         ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]  ; AES
     sub         rax, r9                             ; AES
     cmp         r9, 0x31
     jae         .given_longest                      ; AES
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
-    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 64]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm13, zmm13, xmm14, 0x02          ; AES: with them
+    vmovdqu64   ymm16, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm17, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm17, xmm17, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm16, xmm17, 0x02          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_33:
     cmp         r9, 0x11
     jb          .given_under_17                     ; AES
-    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 48]            ; AES: those of the last block, zero-padded
-    vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
+    vmovdqu64   xmm16, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm17, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm17, xmm17, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
-    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm16, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
-    vmovq       xmm13, [rcx]                        ; AES: the first bytes
-    vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
-    vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
-    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm16, [rcx]                        ; AES: the first bytes
+    vmovq       xmm17, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm17, xmm17, [rax + 24]            ; AES: in their places
+    vporq       xmm16, xmm16, xmm17                 ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
     jb          .given_under_4                      ; AES
-    vmovd       xmm13, [rcx]                        ; AES: the first bytes
-    vmovd       xmm14, [rcx + r9 - 4]               ; AES: the last bytes
-    vpshufb     xmm14, xmm14, [rax + 20]            ; AES: in their places
-    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    jmp         .given_done                         ; AES
+    vmovd       xmm16, [rcx]                        ; AES: the first bytes
+    vmovd       xmm17, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm17, xmm17, [rax + 20]            ; AES: in their places
+    vporq       xmm16, xmm16, xmm17                 ; AES: zero-padded
+    jmp         short .given_done                   ; AES
 .given_under_4:
     movzx       r10d, byte [rcx]                    ; AES: byte 0
-    vmovq       xmm13, r10                          ; AES
+    vmovq       xmm16, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
     mov         r10, r9
     shr         r10, 0x01                           ; AES
     movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
-    vmovq       xmm14, r10                          ; AES
+    vmovq       xmm17, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
-    vpslldq     xmm14, xmm14, 0x01                  ; AES
-    vporq       xmm13, xmm13, xmm14                 ; AES
+    vpslldq     xmm17, xmm17, 0x01                  ; AES
+    vporq       xmm16, xmm16, xmm17                 ; AES
     movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
-    vmovq       xmm14, rcx                          ; AES
+    vmovq       xmm17, rcx                          ; AES
     mov         ecx, 0x00                           ; AES: no byte stays
-    vpslldq     xmm14, xmm14, 0x02                  ; AES
-    vporq       xmm13, xmm13, xmm14                 ; AES
-    vpandq      xmm13, xmm13, [rax + 112]           ; AES: zero-padded
+    vpslldq     xmm17, xmm17, 0x02                  ; AES
+    vporq       xmm16, xmm16, xmm17                 ; AES
+    vpandq      xmm16, xmm16, [rax + 112]           ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_longest:
-    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
-    vinserti64x2 zmm13, zmm13, [rcx + 32], 0x02     ; AES: and the third
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 80]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm13, zmm13, xmm14, 0x03          ; AES: with them
+    vmovdqu64   ymm16, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm16, zmm16, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm17, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm17, xmm17, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm16, xmm17, 0x03          ; AES: with them
 .given_done:
-    vpshufb     zmm14, zmm28, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm14, zmm2                   ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
-    vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
+    vpshufb     zmm17, zmm29, zmm1                  ; AES: counter block
+    vbroadcasti64x2 zmm18, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm17, zmm17, zmm18                 ; AES: + k_0
+    vaesenc     zmm5, zmm17, zmm5                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm6, zmm14, zmm16                  ; AES: k_Nr + text
+    vaesenclast zmm6, zmm5, zmm6                    ; AES: last round: the other text
+    vpandq      zmm16, zmm6, [rax + 112]            ; AES: zero-padded
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
-    vmovdqu64   [r8], ymm3                          ; AES: written
-    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    vmovdqu64   [r8], ymm6                          ; AES: written
+    vextracti64x2 xmm5, zmm6, 0x01                  ; AES
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vextracti64x2 xmm3, zmm3, 0x02                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm6, zmm6, 0x02                  ; AES
+    vpxorq      xmm6, xmm6, xmm5                    ; AES: what the end differs by
+    vpshufb     xmm6, xmm6, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm5, xmm5, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm5, xmm5, xmm6                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm5                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_33:
     cmp         r9, 0x11
     jb          .written_under_17                   ; AES
-    vmovdqu64   [r8], xmm3                          ; AES: written
+    vmovdqu64   [r8], xmm6                          ; AES: written
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; AES: at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 160]        ; AES: in front
-    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm5, zmm6, 0x01                  ; AES
+    vpxorq      xmm5, xmm5, xmm6                    ; AES: what the end differs by
+    vpshufb     xmm5, xmm5, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm6, xmm6, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm5, xmm6, xmm5                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm5                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_17:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
-    vmovdqu64   [r8], xmm3                          ; AES: written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [r8], xmm6                          ; AES: written
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
     jb          .written_under_8                    ; AES
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vpextrq     [r8], xmm3, 0x00                    ; AES: the first bytes
-    vpshufb     xmm2, xmm3, [rax + r9 + 8]          ; AES: the last bytes
-    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
+    vpextrq     [r8], xmm6, 0x00                    ; AES: the first bytes
+    vpshufb     xmm5, xmm6, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8 + r9 - 8], xmm5, 0x00           ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_8:
     cmp         r9, 0x04
     jb          .written_under_4                    ; AES
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vmovd       [r8], xmm3                          ; AES: the first bytes
-    vpshufb     xmm2, xmm3, [rax + r9 + 12]         ; AES: the last bytes
-    vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
+    vmovd       [r8], xmm6                          ; AES: the first bytes
+    vpshufb     xmm5, xmm6, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8 + r9 - 4], xmm5                 ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_4:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vpextrb     byte [r8], xmm3, 0x00               ; AES: the first bytes
+    vpextrb     byte [r8], xmm6, 0x00               ; AES: the first bytes
     mov         rcx, r9
     shr         rcx, 0x01                           ; AES
-    vpshufb     xmm2, xmm3, [rax + rcx + 16]        ; AES
-    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
-    vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm5, xmm6, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm5, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm5, xmm6, [rax + r9 + 15]         ; AES: the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm5, 0x00      ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_longest:
-    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
-    vmovdqu64   [r8], ymm3                          ; AES: written
-    vmovdqu64   [r8 + 32], xmm2                     ; AES: written
+    vextracti64x2 xmm5, zmm6, 0x02                  ; AES
+    vmovdqu64   [r8], ymm6                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm5                     ; AES: written
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vextracti64x2 xmm3, zmm3, 0x03                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm6, zmm6, 0x03                  ; AES
+    vpxorq      xmm6, xmm6, xmm5                    ; AES: what the end differs by
+    vpshufb     xmm6, xmm6, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm5, xmm5, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm5, xmm5, xmm6                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm5                ; AES: written
 .written_done:
     add         r9, 0x0f                            ; AES
     shr         r9, 0x04                            ; AES: blocks, the partial one too
-    vmovq       xmm2, r9                            ; AES
-    vpaddd      zmm28, zmm28, zmm2                  ; AES: blocks done
+    vmovq       xmm5, r9                            ; AES
+    vpaddd      zmm29, zmm29, zmm5                  ; AES: blocks done
 .written:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 256
-    jb          .tail
-    vmovdqu64   zmm2, [r11 + 128]                   ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^2: C
-    vpclmulqdq  zmm12, zmm2, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  zmm14, zmm2, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vmovdqu64   zmm4, [r11 + 192]                   ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vmovdqu64   zmm8, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^3: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rdi + 128], 0x01      ; C2·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
-    vpternlogq  zmm14, zmm2, zmm6, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm2, [r11]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C1·H^4: C
-    vpxorq      zmm1, zmm2, zmm1                    ; C1·H^4: A = X + C
-    vpclmulqdq  zmm2, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
-    vpternlogq  zmm14, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
-    vpternlogq  zmm12, zmm11, zmm2, 0x96            ; C1·H^4: LO += it
-    vpternlogq  zmm14, zmm8, zmm3, 0x96             ; C1·H^4: HI += it
-    vpxorq      zmm2, zmm12, zmm5                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm14, zmm1, zmm2, 0x96             ; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm14                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    add         r11, 256                            ; reduce
-    sub         rbx, 256                            ; reduce
-.tail:
+    lea         rax, [r11 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 320]
+    sub         rcx, rax                            ; H^m
+    vpxorq      xmm8, xmm8, xmm8
+    vpxorq      xmm9, xmm9, xmm9
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x00
-    je          .store                              ; reduce
-    lea         rax, [rbx + 15]                     ; reduce
-    and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 320]                    ; reduce
-    sub         rcx, rax                            ; reduce: H^m
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x40
-    jae         .tail_first                         ; reduce
-    vpxorq      xmm6, xmm6, xmm6                    ; reduce
-    vpxorq      xmm7, xmm7, xmm7                    ; reduce
-    jmp         .tail_rest                          ; reduce
-.tail_first:
-    vmovdqu64   zmm2, [r11]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm2, zmm1, [rcx + 384], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 384], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm6, zmm2, zmm4                    ; C·H^m: LO += it
-    vpxorq      zmm7, zmm3, zmm1                    ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    cmp         r11, 0x80
+    jb          .tail_under_2
+    vpshufb     zmm3, zmm3, zmm1                    ; C·H^i: C
+    vpclmulqdq  zmm5, zmm3, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 64], 0x01        ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 64], 0x11        ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm6, zmm3, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^i
+    add         rcx, 0x80                           ; the next powers
+    sub         r11, 0x80
+.tail_under_2:
+    cmp         r11, 0x40
+    jb          .tail_under_1
+    vpshufb     zmm0, zmm15, zmm1                   ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^i
     add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jb          .tail_after_block
-.tail_block:
-    vmovdqu64   zmm2, [r11]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm3, zmm2, [rcx + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rcx + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm5, zmm2, [rcx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         rbx, 0x00
+    sub         r11, 0x40
+.tail_under_1:
+    cmp         r11, 0x00
     je          .tail_reduce
-.tail_rest:
-    vpshufb     zmm2, zmm13, zmm0                   ; C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm2, zmm1, [rcx + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm2, zmm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm3, zmm1, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm0, zmm16, zmm1                   ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^i
 .tail_reduce:
-    vpclmulqdq  zmm1, zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm9, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm0, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm2, xmm28, xmm0                   ; counter block
-    vmovdqu64   [rsi], xmm2                         ; counter block
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm29, xmm1                   ; counter block
+    vmovdqu64   [rsi], xmm0                         ; counter block
+    vpshufb     xmm0, xmm4, xmm1                    ; X, bytes as in memory
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1756,60 +1747,58 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
 .text:
     mov         r11, r12
-    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm16, [rdi + 784]              ; k_1
-    vbroadcasti64x2 zmm17, [rdi + 800]              ; k_2
-    vbroadcasti64x2 zmm18, [rdi + 816]              ; k_3
-    vbroadcasti64x2 zmm19, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm20, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm21, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm22, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm24, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm25, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm26, [rdi + 928]              ; k_10
-    vpshufb     zmm5, zmm0, zmm1                    ; counter block
+    vbroadcasti64x2 zmm14, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm15, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm17, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm18, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm19, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm21, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm22, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm23, [rdi + 928]              ; k_10
+    vpshufb     zmm4, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_one]  ; the next counters
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm6, r12
+    vmovq       xmm5, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         r11, 0x41
     jae         .alone_more
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x11
     jae         .alone_from_17
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x01
     jae         .alone_from_1
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vmovdqu64   xmm4, [rdi + 784]                   ; AES: k_1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
-    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
-    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 2
+    vbroadcasti64x2 zmm0, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm4, zmm0                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm6, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 1
+    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm7, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm6, 0x96              ; S: LO += it
     vmovdqu64   xmm4, [rdi + 816]                   ; AES: k_3
-    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: LO += it
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
     vmovdqu64   xmm4, [rdi + 832]                   ; AES: k_4
-    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
-    vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm5, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x10       ; S: A0·K1
     vmovdqu64   xmm6, [rdi + 864]                   ; AES: k_6
     vaesenc     xmm0, xmm0, xmm6                    ; AES: round 6
-    vpternlogq  xmm7, xmm5, xmm4, 0x96              ; S: HI += it
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
     vmovdqu64   xmm4, [rdi + 880]                   ; AES: k_7
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 7
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
@@ -1819,10 +1808,9 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 9
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm0, xmm0, xmm26                   ; AES: E_K(J_0)
+    vaesenclast xmm0, xmm0, xmm23                   ; AES: E_K(J_0)
     vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
     vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
     cmp         r11, 0x10
@@ -1831,78 +1819,78 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     sub         rcx, r11
     cmp         r11, 0x08
     jae         .alone_in_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm7, [r9]                          ; the first bytes
-    vmovd       xmm8, [r9 + r11 - 4]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovd       xmm6, [r9]                          ; the first bytes
+    vmovd       xmm7, [r9 + r11 - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm7, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, r11
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x01
-    vporq       xmm7, xmm7, xmm8
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       edx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x02
-    vporq       xmm7, xmm7, xmm8
-    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rcx + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm7, [r9]                          ; the first bytes
-    vmovq       xmm8, [r9 + r11 - 8]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovq       xmm6, [r9]                          ; the first bytes
+    vmovq       xmm7, [r9 + r11 - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm3, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm23, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
@@ -1915,7 +1903,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     cmp         r11, 0x08
     jae         .alone_out_1_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
@@ -1941,46 +1928,47 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm23, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rel gcm128_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
@@ -1996,54 +1984,54 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 .alone_from_17:
     cmp         r11, 0x31
     jae         .alone_from_49
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm3, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm23, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
@@ -2066,49 +2054,50 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 .alone_from_33:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm3, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm23, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
@@ -2134,50 +2123,51 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     jae         .alone_from_64
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm3, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm23, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
@@ -2200,46 +2190,47 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rbp + r11 - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
+    vmovdqu64   zmm6, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm23, zmm6                   ; AES: k_Nr + text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
     vpshufb     zmm4, zmm0, zmm1                    ; C
@@ -2263,97 +2254,99 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .alone_in_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 32]              ; those of the last block, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .alone_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
     lea         r10, [rdi + 304]
     sub         r10, r8                             ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0xc1
     jae         .alone_over_3
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm4, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
     vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm8, xmm8, xmm15                   ; AES: round 2
+    vpternlogq  xmm10, xmm4, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm4, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm7, xmm8, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm18                   ; AES: round 5
     vpclmulqdq  xmm8, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
-    vaesenc     zmm8, zmm5, zmm25                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
-    vpxorq      xmm5, xmm10, xmm6                   ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm19                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm5, xmm7, xmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm8, xmm5, xmm21                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpxorq      xmm5, xmm10, xmm7                   ; S: LO += it
+    vaesenc     xmm7, xmm8, xmm22                   ; AES: round 9
+    vaesenclast xmm7, xmm7, xmm23                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm23, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm6, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm6, zmm23, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
     vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
@@ -2373,75 +2366,76 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm9                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
     vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
     vpternlogq  xmm11, xmm10, xmm9, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
     vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm6, zmm8, zmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm5, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
     vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
-    vaesenc     zmm9, zmm5, zmm25                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm5, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
     vpxorq      xmm5, xmm11, xmm8                   ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm23, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm8, zmm26, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm7, zmm26, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm7, zmm23, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm6, zmm23, zmm6                   ; AES: k_Nr + text
     vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
-    vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
+    vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
     vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vpshufb     zmm6, zmm7, zmm1                    ; C
     vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
@@ -2464,97 +2458,98 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm10, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm11, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm9, zmm10, zmm16                  ; AES: round 1
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
+    vpclmulqdq  xmm11, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      zmm9, zmm9, zmm10                   ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm10                   ; AES: + k_0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
     vpclmulqdq  xmm10, xmm3, [r10 + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
     vpternlogq  xmm12, xmm11, xmm10, 0x96           ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
     vpclmulqdq  xmm10, xmm3, [r10 + 368], 0x10      ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vpternlogq  xmm11, xmm6, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm6, zmm9, zmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vpternlogq  xmm11, xmm5, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm5, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
     vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
-    vaesenc     zmm10, zmm5, zmm25                  ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm10, zmm5, zmm22                  ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
     vpxorq      xmm5, xmm12, xmm9                   ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm23, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm9, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm7, zmm23, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm10, zmm7                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm9, zmm23, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
-    vpxorq      zmm9, zmm26, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
-    vpxorq      zmm7, zmm26, zmm7                   ; AES: k_Nr + text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
     vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
-    vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      zmm6, zmm23, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
     vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm7, zmm8, zmm1                    ; C
-    vpclmulqdq  zmm8, zmm7, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm7, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm7, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm7, zmm7, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C2: HI += it
-    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm8, zmm1                    ; C
     vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm9, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
@@ -2577,10 +2572,9 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_out_under_49
     vextracti64x2 xmm0, zmm11, 0x02
@@ -2595,7 +2589,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
     vmovdqu64   [rdx], ymm11                        ; written
@@ -2609,6 +2602,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_out_under_17
     vmovdqu64   [rdx], xmm11                        ; written
@@ -2619,6 +2613,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_done
 .alone_out_under_17:
     vmovdqu64   xmm0, [rdx - 16]                    ; the block before
@@ -2643,196 +2638,203 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm9, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm11, zmm0, zmm8                   ; AES: 4 blocks ahead
+    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_words_0]  ; words_0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x00      ; A0·K0
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm12, zmm0, zmm9                   ; AES: 8 blocks ahead
-    vpclmulqdq  xmm13, xmm3, [rdi + 688], 0x00      ; A0·K0
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
-    vpaddd      zmm14, zmm0, zmm6                   ; AES: 12 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm15, xmm3, [rdi + 304], 0x01      ; A1·B0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm16                   ; AES: round 1
-    vpxorq      xmm13, xmm13, xmm15                 ; LO += it
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 2
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
-    vpclmulqdq  xmm23, xmm3, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm18                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 4
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vbroadcasti64x2 zmm12, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm12                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm12                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm12                   ; AES: + k_0
+    vpclmulqdq  xmm13, xmm3, [rdi + 304], 0x01      ; A1·B0
+    vpxorq      zmm11, zmm11, zmm12                 ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm12                   ; AES: + k_0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
+    vpxorq      xmm10, xmm10, xmm13                 ; LO += it
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vpclmulqdq  xmm13, xmm3, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 5
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vpshufd     xmm15, xmm13, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 6
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 7
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 7
-    vpternlogq  xmm23, xmm3, xmm15, 0x96            ; + HI
-    vaesenc     zmm3, zmm10, zmm24                  ; AES: round 8
-    vaesenc     zmm10, zmm11, zmm24                 ; AES: round 8
-    vaesenc     zmm11, zmm12, zmm24                 ; AES: round 8
-    vaesenc     zmm12, zmm14, zmm24                 ; AES: round 8
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
-    vpclmulqdq  xmm13, xmm13, xmm2, 0x10            ; LO0·Q'
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 9
-    vaesenclast xmm5, xmm5, xmm26                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm5, zmm26, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      xmm13, xmm13, xmm23                 ; RES = fold(LO) + HI
-    vpxorq      zmm3, zmm26, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm10                   ; AES: written
-    vpxorq      zmm3, zmm26, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm11, zmm11, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm11                  ; AES: written
-    vpxorq      zmm3, zmm26, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vpshufd     xmm12, xmm10, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vpternlogq  xmm13, xmm3, xmm12, 0x96            ; + HI
+    vaesenc     zmm3, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm9, zmm21                   ; AES: round 8
+    vaesenc     zmm9, zmm11, zmm21                  ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vpclmulqdq  xmm10, xmm10, xmm2, 0x10            ; LO0·Q'
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenclast xmm4, xmm4, xmm23                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm23, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm3, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm11                        ; AES: written
+    vpxorq      xmm4, xmm10, xmm13                  ; RES = fold(LO) + HI
+    vpxorq      zmm3, zmm23, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm3, zmm23, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm3, zmm23, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
     jb          .rest
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; k_0
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm10, zmm10, zmm1                  ; counter block
+    vpxorq      zmm27, zmm10, zmm9                  ; + k_0
+    vpshufd     zmm9, zmm9, 0xff
+    mov         ecx, 34952
+    kmovq       k1, rcx                             ; the last word of each lane
 .group:
-    vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm11, zmm11, zmm1                  ; C3·H^2: C
-    vpaddd      zmm14, zmm0, zmm8                   ; AES: 4 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpshufd     zmm10, zmm0, 0x00                   ; AES
+    vpshufb     zmm8, zmm8, zmm1                    ; C3·H^2: C
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpaddd      zmm15, zmm0, zmm9                   ; AES: 8 blocks ahead
-    vpclmulqdq  zmm29, zmm11, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
-    vpaddd      zmm23, zmm0, zmm6                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm27, zmm11, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
-    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm11, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm11, zmm11, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm27, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 1
-    vpternlogq  zmm28, zmm11, zmm27, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm11, zmm12, zmm17                 ; AES: round 2
-    vpshufb     zmm10, zmm10, zmm1                  ; C2·H^3: C
-    vaesenc     zmm12, zmm14, zmm17                 ; AES: round 2
-    vaesenc     zmm14, zmm15, zmm17                 ; AES: round 2
-    vpclmulqdq  zmm15, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vpclmulqdq  zmm27, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 3
-    vpternlogq  zmm29, zmm15, zmm27, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm15, zmm23, zmm18                 ; AES: round 3
+    vpaddd      zmm10, zmm10, zmm6                  ; AES: four registers' numbers
+    vpclmulqdq  zmm28, zmm8, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: as in memory
+    vpxorq      zmm10, zmm10, zmm9                  ; AES: + k_0
+    vpclmulqdq  zmm12, zmm8, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vmovdqa64   zmm13, zmm27
+    vpshufd     zmm13{k1}, zmm10, 0xff              ; AES
+    vmovdqa64   zmm24, zmm27
+    vpshufd     zmm24{k1}, zmm10, 0xaa              ; AES
+    vpclmulqdq  zmm25, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vmovdqa64   zmm26, zmm27
+    vpshufd     zmm26{k1}, zmm10, 0x55              ; AES
+    vpternlogq  zmm28, zmm12, zmm25, 0x96           ; C2·H^3: LO += it
+    vpshufd     zmm27{k1}, zmm10, 0x00              ; AES
+    vpclmulqdq  zmm29, zmm8, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm10, zmm13, zmm14                 ; AES: round 1
+    vaesenc     zmm12, zmm24, zmm14                 ; AES: round 1
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm13, zmm26, zmm14                 ; AES: round 1
+    vpclmulqdq  zmm24, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm25, zmm27, zmm14                 ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
+    vpternlogq  zmm29, zmm8, zmm24, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm8, zmm12, zmm15                  ; AES: round 2
+    vaesenc     zmm12, zmm13, zmm15                 ; AES: round 2
+    vpshufb     zmm7, zmm7, zmm1                    ; C2·H^3: C
+    vaesenc     zmm13, zmm25, zmm15                 ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm25, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 3
+    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm23, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 4
-    vpternlogq  zmm28, zmm3, zmm23, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm11, zmm20                  ; AES: round 5
-    vaesenc     zmm11, zmm12, zmm20                 ; AES: round 5
-    vpshufb     zmm5, zmm5, zmm1                    ; C1·H^4: C
-    vaesenc     zmm12, zmm14, zmm20                 ; AES: round 5
-    vpxorq      zmm5, zmm5, zmm13                   ; C1·H^4: A = X + C
-    vaesenc     zmm13, zmm15, zmm20                 ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
-    vpclmulqdq  zmm15, zmm5, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpternlogq  zmm29, zmm14, zmm15, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
-    vpclmulqdq  zmm14, zmm5, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
-    vpternlogq  zmm28, zmm10, zmm14, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm10, zmm12, zmm24                 ; AES: round 8
-    vaesenc     zmm12, zmm13, zmm24                 ; AES: round 8
-    vpclmulqdq  zmm13, zmm5, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
-    vpxorq      zmm13, zmm29, zmm13                 ; C1·H^4: LO += it
-    vaesenc     zmm14, zmm10, zmm25                 ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdi + 64], 0x11       ; C1·H^4: A1·B1
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
-    vpxorq      zmm5, zmm26, [r9]                   ; AES: k_Nr + text
-    vpshufd     zmm15, zmm13, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm5, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpternlogq  zmm28, zmm10, zmm15, 0x96           ; reduce: + HI
-    vpxorq      zmm3, zmm26, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm10, zmm11, zmm3                  ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm13, zmm2, 0x10             ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 64], zmm10                   ; AES: written
-    vpxorq      zmm3, zmm3, zmm28                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm11, zmm26, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm11, zmm14, zmm11                 ; AES: last round: the other text
-    vextracti64x4 ymm13, zmm3, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 128], zmm11                  ; AES: written
-    vpxorq      zmm14, zmm26, [r9 + 192]            ; AES: k_Nr + text
-    vpxorq      ymm13, ymm3, ymm13                  ; reduce: add up the lanes
-    vaesenclast zmm3, zmm12, zmm14                  ; AES: last round: the other text
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 4
+    vpclmulqdq  zmm24, zmm7, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
+    vpternlogq  zmm29, zmm3, zmm24, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm12, zmm18                  ; AES: round 5
+    vpshufb     zmm11, zmm11, zmm1                  ; C1·H^4: C
+    vaesenc     zmm12, zmm13, zmm18                 ; AES: round 5
+    vpxorq      zmm4, zmm11, zmm4                   ; C1·H^4: A = X + C
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm7, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 6
+    vpclmulqdq  zmm13, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpternlogq  zmm28, zmm11, zmm13, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm11, zmm12, zmm20                 ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm4, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpternlogq  zmm29, zmm7, zmm12, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm7, zmm11, zmm21                  ; AES: round 8
+    vpclmulqdq  zmm11, zmm4, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vpxorq      zmm12, zmm28, zmm11                 ; C1·H^4: LO += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm13, zmm7, zmm22                  ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpxorq      zmm7, zmm23, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm10, zmm7                  ; AES: last round: the other text
+    vpshufd     zmm7, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp], zmm11                        ; AES: written
+    vpternlogq  zmm29, zmm4, zmm7, 0x96             ; reduce: + HI
+    vpxorq      zmm4, zmm23, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm3, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm12, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm4, zmm23, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm29                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm8, zmm8, zmm4                    ; AES: last round: the other text
+    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm10, zmm23, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      ymm4, ymm3, ymm4                    ; reduce: add up the lanes
+    vaesenclast zmm3, zmm13, zmm10                  ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vextracti64x2 xmm12, ymm13, 0x01                ; reduce: upper lanes
-    vpxorq      xmm13, xmm13, xmm12                 ; reduce: add up the lanes
+    vextracti64x2 xmm10, ymm4, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm4, xmm4, xmm10                   ; reduce: add up the lanes
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
@@ -2841,10 +2843,10 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm7, r12
+    vmovq       xmm5, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm12, r8
-    vpunpcklqdq xmm7, xmm7, xmm12                   ; bits of both lengths, bytes reversed
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm6, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -2856,142 +2858,145 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .rest_in_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm12, [r8]                         ; whole blocks
-    vinserti64x2 zmm12, zmm12, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm14, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm14, xmm14, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm12, zmm12, xmm14, 0x03          ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm9, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm9, xmm9, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm9, zmm5, xmm9, 0x03             ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm12, [r8]                         ; whole blocks
-    vmovdqu64   xmm14, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm14, xmm14, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm12, zmm12, xmm14, 0x02          ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm9, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm9, xmm9, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm9, zmm5, xmm9, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm12, [r8]                         ; whole blocks
-    vmovdqu64   xmm14, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm14, xmm14, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm12, ymm12, xmm14, 0x01          ; with them
+    vmovdqu64   xmm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm9, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm9, xmm9, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm9, ymm5, xmm9, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm12, [r8]                         ; whole blocks
+    vmovdqu64   xmm9, [r8]                          ; whole blocks
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm12, [r8]                         ; the first bytes
-    vmovq       xmm14, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm14, xmm14, [rdx + 24]            ; in their places
-    vporq       xmm12, xmm12, xmm14                 ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm5, [r8]                          ; the first bytes
+    vmovq       xmm9, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm9, xmm9, [rdx + 24]              ; in their places
+    vporq       xmm9, xmm5, xmm9                    ; zero-padded
     jmp         short .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm12, [r8]                         ; the first bytes
-    vmovd       xmm14, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm14, xmm14, [rdx + 20]            ; in their places
-    vporq       xmm12, xmm12, xmm14                 ; zero-padded
+    vmovd       xmm5, [r8]                          ; the first bytes
+    vmovd       xmm9, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm9, xmm9, [rdx + 20]              ; in their places
+    vporq       xmm9, xmm5, xmm9                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm12, r10
+    vmovq       xmm5, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm14, r10
+    vmovq       xmm9, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm14, xmm14, 0x01
-    vporq       xmm12, xmm12, xmm14
+    vpslldq     xmm9, xmm9, 0x01
+    vporq       xmm5, xmm5, xmm9
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm14, r8
+    vmovq       xmm9, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm14, xmm14, 0x02
-    vporq       xmm12, xmm12, xmm14
-    vpandq      xmm12, xmm12, [rdx + 112]           ; zero-padded
+    vpslldq     xmm9, xmm9, 0x02
+    vporq       xmm5, xmm5, xmm9
+    vpandq      xmm9, xmm5, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm12, [r8]                         ; whole blocks
+    vmovdqu64   zmm9, [r8]                          ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
     lea         r10, [rdi + 304]
     sub         r10, r8                             ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vpshufb     zmm6, zmm11, zmm1                   ; C3·H^2: C
+    vpshufb     zmm5, zmm8, zmm1                    ; C3·H^2: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpclmulqdq  zmm9, zmm6, [rdi + 576], 0x00       ; C3·H^2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm3, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpternlogq  zmm9, zmm8, zmm4, 0x96              ; C2·H^3: LO += it
-    vpclmulqdq  zmm11, zmm6, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm4, zmm6, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vpclmulqdq  zmm6, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpshufb     zmm4, zmm10, zmm1                   ; C2·H^3: C
-    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpternlogq  zmm9, zmm6, zmm8, 0x96              ; C1·H^4: LO += it
+    vpclmulqdq  zmm13, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpclmulqdq  zmm12, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpternlogq  zmm13, zmm8, zmm12, 0x96            ; C2·H^3: LO += it
+    vpclmulqdq  zmm12, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpclmulqdq  zmm8, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C2·H^3: HI += it
+    vpshufb     zmm5, zmm7, zmm1                    ; C2·H^3: C
+    vpclmulqdq  zmm7, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpternlogq  zmm11, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm3, zmm5, zmm1                    ; C1·H^4: C
-    vpxorq      zmm3, zmm3, zmm13                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm9, zmm5, zmm6, 0x96              ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm12, zmm3, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpshufb     zmm3, zmm11, zmm1                   ; C1·H^4: C
+    vpxorq      zmm3, zmm3, zmm4                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm4, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpternlogq  zmm11, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
     vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm4, zmm9, zmm4                    ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpxorq      zmm4, zmm13, zmm4                   ; C1·H^4: LO += it
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
     vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; reduce: + HI
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
-    vpclmulqdq  xmm3, xmm7, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm5, xmm7, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
     vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
-    vpxorq      zmm6, zmm26, zmm12                  ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm7, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      xmm3, xmm3, xmm7                    ; lengths: HI += it
-    vaesenclast zmm12, zmm0, zmm6                   ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm7, zmm23, zmm9                   ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      xmm3, xmm3, xmm6                    ; lengths: HI += it
+    vaesenclast zmm13, zmm0, zmm7                   ; AES: last round: the other text
     vpclmulqdq  zmm0, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm0, zmm0, zmm11                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm0, zmm0, zmm12                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm4, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm0, ymm4                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm13, xmm0, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      xmm4, xmm0, xmm4                    ; reduce: add up the lanes
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm13                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm4                    ; A = X + C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
@@ -3000,198 +3005,201 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm6, zmm11, zmm1                   ; C3·H^2: C
-    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm5, zmm8, zmm1                    ; C3·H^2: C
+    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpaddd      zmm0, zmm0, zmm8                    ; AES: 4 blocks ahead
-    vpclmulqdq  zmm14, zmm6, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm24, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm11, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpternlogq  zmm14, zmm8, zmm11, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm11, zmm6, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm4, zmm6, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm6, zmm9, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; C2·H^3: HI += it
-    vpshufb     zmm4, zmm10, zmm1                   ; C2·H^3: C
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm5, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpclmulqdq  zmm12, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vbroadcasti64x2 zmm13, [rdi + 768]              ; AES: k_0
+    vpternlogq  zmm24, zmm10, zmm12, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm8, zmm8, zmm13                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpxorq      zmm0, zmm0, zmm13                   ; AES: + k_0
+    vpclmulqdq  zmm10, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vpternlogq  zmm12, zmm5, zmm10, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vpshufb     zmm5, zmm7, zmm1                    ; C2·H^3: C
+    vpclmulqdq  zmm7, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpternlogq  zmm24, zmm7, zmm10, 0x96            ; C1·H^4: LO += it
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm8, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
-    vpternlogq  zmm11, zmm3, zmm8, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm3, zmm5, zmm1                    ; C1·H^4: C
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpxorq      zmm3, zmm3, zmm13                   ; C1·H^4: A = X + C
-    vaesenc     zmm5, zmm6, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpternlogq  zmm14, zmm6, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm5, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm6, zmm14, zmm5                   ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm3, xmm7, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm7, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
-    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
-    vpclmulqdq  xmm3, xmm7, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm8, zmm26, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm3, xmm7                    ; lengths: HI += it
-    vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm6, zmm6, zmm11                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm26, zmm12                  ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
-    vpxorq      ymm0, ymm6, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm6, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm13, xmm0, xmm6                   ; reduce: add up the lanes
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vaesenc     zmm7, zmm8, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpternlogq  zmm12, zmm3, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm7, zmm17                   ; AES: round 4
+    vpshufb     zmm7, zmm11, zmm1                   ; C1·H^4: C
+    vpxorq      zmm4, zmm7, zmm4                    ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm24, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpternlogq  zmm12, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm5, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpxorq      zmm7, zmm24, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vpshufd     zmm5, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm12, zmm4, zmm5, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm5, xmm4, xmm5                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpclmulqdq  xmm4, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm8, zmm23, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm8, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm4, xmm6                    ; lengths: HI += it
+    vpclmulqdq  zmm4, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vpxorq      zmm4, zmm4, zmm12                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm23, zmm9                   ; AES: k_Nr + text
+    vextracti64x4 ymm7, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm4, ymm4, ymm7                    ; reduce: add up the lanes
+    vaesenclast zmm13, zmm0, zmm6                   ; AES: last round: the other text
+    vextracti64x2 xmm0, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm4, xmm0                    ; reduce: add up the lanes
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpclmulqdq  zmm6, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm7, zmm0, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm0, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm9, zmm0, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
     vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C2: HI += it
-    vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm13                   ; A = X + C
+    vpshufb     zmm0, zmm8, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm4                    ; A = X + C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
     vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_2:
     cmp         r11, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm11, zmm11, zmm1                  ; C3·H^2: C
-    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm8, zmm8, zmm1                    ; C3·H^2: C
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm15, zmm11, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm0, zmm0, zmm9                    ; AES: 8 blocks ahead
-    vpclmulqdq  zmm9, zmm11, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm8, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm12, zmm8, [rdi + 192], 0x01      ; C3·H^2: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm14, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
-    vpternlogq  zmm15, zmm9, zmm14, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm11, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm11, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm9, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vpternlogq  zmm14, zmm4, zmm9, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpshufb     zmm4, zmm10, zmm1                   ; C2·H^3: C
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm9, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  zmm15, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vbroadcasti64x2 zmm24, [rdi + 768]              ; AES: k_0
+    vpternlogq  zmm25, zmm12, zmm13, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm5, zmm5, zmm24                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm8, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpxorq      zmm10, zmm10, zmm24                 ; AES: + k_0
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpxorq      zmm0, zmm0, zmm24                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 1
+    vpternlogq  zmm13, zmm8, zmm12, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm8, zmm10, zmm14                  ; AES: round 1
+    vpshufb     zmm7, zmm7, zmm1                    ; C2·H^3: C
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm12, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpternlogq  zmm25, zmm10, zmm12, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpternlogq  zmm14, zmm3, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm6, zmm19                   ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm1                    ; C1·H^4: C
-    vaesenc     zmm6, zmm8, zmm19                   ; AES: round 4
-    vpxorq      zmm5, zmm5, zmm13                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm8, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
-    vpternlogq  zmm15, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpternlogq  zmm14, zmm4, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
-    vpxorq      zmm4, zmm15, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
-    vpshufd     zmm8, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
-    vpternlogq  zmm14, zmm5, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm7, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
-    vpclmulqdq  xmm8, xmm7, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 9
-    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
-    vpclmulqdq  xmm8, xmm7, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm9, zmm26, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenclast zmm9, zmm3, zmm9                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm7                    ; lengths: HI += it
-    vmovdqu64   [rbp], zmm9                         ; AES: written
-    vpclmulqdq  zmm4, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm7, zmm26, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm4, zmm4, zmm14                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm7, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpternlogq  zmm13, zmm3, zmm10, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm5, zmm17                   ; AES: round 4
+    vpshufb     zmm5, zmm11, zmm1                   ; C1·H^4: C
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vpxorq      zmm4, zmm5, zmm4                    ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm5, zmm7, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpternlogq  zmm25, zmm5, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vpternlogq  zmm13, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpxorq      zmm7, zmm25, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm8, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vpternlogq  zmm13, zmm4, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vpclmulqdq  xmm8, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm10, zmm5, zmm22                  ; AES: round 9
+    vpxorq      xmm5, xmm4, xmm8                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpclmulqdq  xmm4, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm8, zmm23, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm8, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm4, xmm6                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vpclmulqdq  zmm4, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm23, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm13                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm6, zmm10, zmm6                   ; AES: last round: the other text
     vextracti64x4 ymm7, zmm4, 0x01                  ; reduce: upper lanes
     vmovdqu64   [rbp + 64], zmm6                    ; AES: written
     vpxorq      ymm4, ymm4, ymm7                    ; reduce: add up the lanes
-    vpxorq      zmm7, zmm26, zmm12                  ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm13, xmm4, xmm8                   ; reduce: add up the lanes
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C2: HI += it
+    vpxorq      zmm7, zmm23, zmm9                   ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm13, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm4, xmm4, xmm9                    ; reduce: add up the lanes
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm0, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C3: HI += it
-    vpshufb     zmm0, zmm9, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm13                   ; A = X + C
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm8, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm4                    ; A = X + C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
@@ -3200,130 +3208,131 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm14, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm11, zmm11, zmm1                  ; C3·H^2: C
-    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm8, zmm8, zmm1                    ; C3·H^2: C
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm23, zmm11, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm9, zmm0, zmm9                    ; AES: 8 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm15, zmm11, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: 12 blocks ahead
-    vpclmulqdq  zmm6, zmm3, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm26, zmm8, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm13, zmm8, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm24, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpternlogq  zmm23, zmm15, zmm6, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm6, zmm8, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm15, zmm11, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm8, zmm9, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm9, zmm11, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm14, zmm16                  ; AES: round 1
-    vpclmulqdq  zmm11, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
-    vpternlogq  zmm15, zmm9, zmm11, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpshufb     zmm9, zmm10, zmm1                   ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  zmm23, zmm10, zmm11, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vbroadcasti64x2 zmm25, [rdi + 768]              ; AES: k_0
+    vpternlogq  zmm26, zmm13, zmm24, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm5, zmm5, zmm25                   ; AES: + k_0
+    vpclmulqdq  zmm24, zmm8, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpxorq      zmm10, zmm10, zmm25                 ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm25                 ; AES: + k_0
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpxorq      zmm0, zmm0, zmm25                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 1
+    vpternlogq  zmm24, zmm8, zmm13, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm8, zmm10, zmm14                  ; AES: round 1
+    vaesenc     zmm10, zmm12, zmm14                 ; AES: round 1
+    vpshufb     zmm7, zmm7, zmm1                    ; C2·H^3: C
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
+    vpternlogq  zmm26, zmm12, zmm13, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpternlogq  zmm15, zmm3, zmm10, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm4, zmm19                   ; AES: round 4
-    vpshufb     zmm4, zmm5, zmm1                    ; C1·H^4: C
-    vaesenc     zmm5, zmm6, zmm19                   ; AES: round 4
-    vaesenc     zmm6, zmm8, zmm19                   ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm13                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
-    vpternlogq  zmm23, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
-    vpternlogq  zmm15, zmm8, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpxorq      zmm8, zmm23, zmm8                   ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm7, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vpternlogq  zmm24, zmm3, zmm12, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     zmm3, zmm5, zmm17                   ; AES: round 4
+    vpshufb     zmm5, zmm11, zmm1                   ; C1·H^4: C
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vpxorq      zmm4, zmm5, zmm4                    ; C1·H^4: A = X + C
+    vaesenc     zmm5, zmm10, zmm17                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm7, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpternlogq  zmm26, zmm10, zmm11, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm4, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
+    vpternlogq  zmm24, zmm7, zmm10, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vpxorq      zmm7, zmm26, zmm7                   ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
     vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
-    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vpternlogq  zmm15, zmm4, zmm9, 0x96             ; reduce: + HI
-    vaesenc     zmm4, zmm6, zmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm7, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
-    vpclmulqdq  xmm9, xmm7, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm10, zmm5, zmm25                  ; AES: round 9
-    vpxorq      xmm5, xmm6, xmm9                    ; lengths: LO += it
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm7, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm9, zmm26, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenclast zmm9, zmm3, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm9                         ; AES: written
-    vpxorq      xmm3, xmm6, xmm7                    ; lengths: HI += it
-    vpxorq      zmm6, zmm26, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm6, zmm10, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm7, zmm7, zmm15                   ; reduce: RES = fold(LO) + HI
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpshufd     zmm10, zmm7, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpternlogq  zmm24, zmm4, zmm10, 0x96            ; reduce: + HI
+    vaesenc     zmm4, zmm5, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vpxorq      xmm5, xmm5, xmm10                   ; lengths: LO += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm11, zmm23, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm11, zmm3, zmm11                  ; AES: last round: the other text
+    vpxorq      xmm3, xmm10, xmm6                   ; lengths: HI += it
+    vmovdqu64   [rbp], zmm11                        ; AES: written
+    vpxorq      zmm6, zmm23, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, zmm24                   ; reduce: RES = fold(LO) + HI
     vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm8, zmm26, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm8, zmm23, [r9 + 128]             ; AES: k_Nr + text
     vextracti64x4 ymm10, zmm7, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpxorq      ymm7, ymm7, ymm10                   ; reduce: add up the lanes
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      zmm8, zmm26, zmm12                  ; AES: k_Nr + text
-    vextracti64x2 xmm10, ymm7, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm12, zmm0, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm13, xmm7, xmm10                  ; reduce: add up the lanes
-    vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vaesenclast zmm8, zmm4, zmm8                    ; AES: last round: the other text
+    vpxorq      ymm4, ymm7, ymm10                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vextracti64x2 xmm7, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm9, zmm23, zmm9                   ; AES: k_Nr + text
+    vaesenclast zmm13, zmm0, zmm9                   ; AES: last round: the other text
+    vpxorq      xmm4, xmm4, xmm7                    ; reduce: add up the lanes
+    vpandq      zmm0, zmm13, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm6, zmm6, zmm1                    ; C
     vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
     vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm8, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm4, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm0, [r10 + 576], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm0, [r10 + 576], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C4: HI += it
-    vpshufb     zmm0, zmm9, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm13                   ; A = X + C
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm11, zmm1                   ; C
+    vpxorq      zmm0, zmm0, zmm4                    ; A = X + C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
@@ -3332,29 +3341,31 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm0, zmm12, 0x02
-    vmovdqu64   [rdx], ymm12                        ; written
+    vextracti64x2 xmm0, zmm13, 0x02
+    vmovdqu64   [rdx], ymm13                        ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm12, 0x03
+    vextracti64x2 xmm4, zmm13, 0x03
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_49:
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm12                        ; written
-    vextracti64x2 xmm0, zmm12, 0x01
+    vmovdqu64   [rdx], ymm13                        ; written
+    vextracti64x2 xmm0, zmm13, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm12, 0x02
+    vextracti64x2 xmm4, zmm13, 0x02
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -3364,48 +3375,48 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rdx], xmm13                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm0, zmm12, 0x01
-    vpxorq      xmm0, xmm0, xmm12                   ; what the end differs by
+    vextracti64x2 xmm0, zmm13, 0x01
+    vpxorq      xmm0, xmm0, xmm13                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
+    vpshufb     xmm4, xmm13, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rdx], xmm13                        ; written
     jmp         .rest_out_done
 .rest_out_under_16:
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx], xmm12, 0x00                  ; the first bytes
-    vpshufb     xmm0, xmm12, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx], xmm13, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm13, [rsi + rcx + 8]        ; the last bytes
     vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx], xmm12                        ; the first bytes
-    vpshufb     xmm0, xmm12, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx], xmm13                        ; the first bytes
+    vpshufb     xmm0, xmm13, [rsi + rcx + 12]       ; the last bytes
     vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx], xmm12, 0x00             ; the first bytes
+    vpextrb     byte [rdx], xmm13, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm0, xmm12, [rsi + rdi + 16]
+    vpshufb     xmm0, xmm13, [rsi + rdi + 16]
     vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm12, [rsi + rcx + 15]       ; the last bytes
+    vpshufb     xmm0, xmm13, [rsi + rcx + 15]       ; the last bytes
     vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm12                        ; written
+    vmovdqu64   [rdx], zmm13                        ; written
 .rest_out_done:
 .rest_reduce:
     vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
@@ -3438,8 +3449,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 
 ; int gcm128_avx512_k_clmul1_x16_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
-;   stack 104 bytes; writes xmm0-28, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-28, 16 bytes of stack
+;   stack 104 bytes; writes xmm0-27, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
+;   secrets may remain in xmm0-27, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x16_alike_open:function (gcm128_avx512_k_clmul1_x16_alike_open.end - gcm128_avx512_k_clmul1_x16_alike_open)
 align 32
 gcm128_avx512_k_clmul1_x16_alike_open:
@@ -3810,61 +3821,59 @@ gcm128_avx512_k_clmul1_x16_alike_open:
 .text:
     mov         rbx, r13
     mov         r11, r12
-    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm17, [rdi + 784]              ; k_1
-    vbroadcasti64x2 zmm18, [rdi + 800]              ; k_2
-    vbroadcasti64x2 zmm19, [rdi + 816]              ; k_3
-    vbroadcasti64x2 zmm20, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm21, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm22, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm23, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm24, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm26, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm27, [rdi + 928]              ; k_10
-    vpshufb     zmm5, zmm0, zmm1                    ; counter block
+    vbroadcasti64x2 zmm15, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm16, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm17, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm18, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm19, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm20, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm21, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm22, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm24, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm25, [rdi + 928]              ; k_10
+    vpshufb     zmm4, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_one]  ; the next counters
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .groups
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         rbx, 0x41
     jae         .alone_more
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x11
     jae         .alone_from_17
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x01
     jae         .alone_from_1
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vmovdqu64   xmm4, [rdi + 784]                   ; AES: k_1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
-    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
-    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 2
+    vbroadcasti64x2 zmm0, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm4, zmm0                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm6, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 1
+    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm7, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm6, 0x96              ; S: LO += it
     vmovdqu64   xmm4, [rdi + 816]                   ; AES: k_3
-    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: LO += it
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 3
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
     vmovdqu64   xmm4, [rdi + 832]                   ; AES: k_4
-    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
-    vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
-    vpclmulqdq  xmm4, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm5, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x10       ; S: A0·K1
     vmovdqu64   xmm6, [rdi + 864]                   ; AES: k_6
     vaesenc     xmm0, xmm0, xmm6                    ; AES: round 6
-    vpternlogq  xmm7, xmm5, xmm4, 0x96              ; S: HI += it
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
     vmovdqu64   xmm4, [rdi + 880]                   ; AES: k_7
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 7
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
@@ -3874,10 +3883,9 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 9
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm0, xmm0, xmm27                   ; AES: E_K(J_0)
+    vaesenclast xmm0, xmm0, xmm25                   ; AES: E_K(J_0)
     vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
     vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
     cmp         rbx, 0x10
@@ -3886,87 +3894,88 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     sub         rcx, rbx
     cmp         rbx, 0x08
     jae         .alone_in_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm7, [r9]                          ; the first bytes
-    vmovd       xmm8, [r9 + rbx - 4]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovd       xmm6, [r9]                          ; the first bytes
+    vmovd       xmm7, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm7, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x01
-    vporq       xmm7, xmm7, xmm8
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x02
-    vporq       xmm7, xmm7, xmm8
-    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rcx + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm7, [r9]                          ; the first bytes
-    vmovq       xmm8, [r9 + rbx - 8]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovq       xmm6, [r9]                          ; the first bytes
+    vmovq       xmm7, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
-    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
-    vpshufb     zmm6, zmm7, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
     vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
     cmp         rbx, 0x04
@@ -3994,115 +4003,117 @@ gcm128_avx512_k_clmul1_x16_alike_open:
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
-    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
-    vpshufb     zmm6, zmm7, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
     vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm0                         ; written
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
-    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
-    vpshufb     zmm6, zmm7, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
     vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm0                         ; written
@@ -4117,56 +4128,57 @@ gcm128_avx512_k_clmul1_x16_alike_open:
 .alone_from_33:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
-    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
-    vpshufb     zmm6, zmm7, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
     vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     vmovdqu64   [r11], ymm0                         ; written
@@ -4178,64 +4190,65 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     vpshufb     xmm4, xmm4, [rcx + rbx + 144]       ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [r11 + rbx - 16], xmm0              ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
-    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
-    vpshufb     zmm6, zmm7, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
     vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     vextracti64x2 xmm0, zmm6, 0x02
@@ -4248,59 +4261,60 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     vpshufb     xmm0, xmm0, [rcx + rbx + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
     vmovdqu64   [r11 + rbx - 16], xmm0              ; written
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
+    vmovdqu64   zmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
-    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm18                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
     vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
-    vpshufb     zmm6, zmm7, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
     vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm6, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     vmovdqu64   [r11], zmm0                         ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, rbx
@@ -4312,39 +4326,39 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
@@ -4352,293 +4366,297 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     sub         r8, rdx                             ; H^(m+1)
     cmp         rbx, 0xc1
     jae         .alone_over_3
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
     vpclmulqdq  xmm10, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 1
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vpternlogq  xmm11, xmm8, xmm10, 0x96            ; S: LO += it
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm8, zmm5, zmm19                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vpxorq      xmm5, xmm11, xmm6                   ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
-    vpshufb     zmm6, zmm7, zmm1                    ; C
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm6, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
-    vpclmulqdq  zmm11, zmm6, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpxorq      xmm5, xmm11, xmm5                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpshufb     zmm8, zmm6, zmm1                    ; C
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm8, [r8 + 448], 0x00       ; C2: A0·K0
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
     vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
     vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
-    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm6, zmm8, zmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x10        ; C2: A0·K1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
     vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
     vpshufb     zmm8, zmm8, zmm1                    ; C
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
     vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
     vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
-    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
     vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm27, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm25, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x10        ; C1: A0·K1
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm4                         ; AES: written
     vpclmulqdq  zmm4, zmm8, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm0, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm9, zmm4, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm8, zmm17                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vpternlogq  xmm10, xmm5, xmm8, 0x96             ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 1
+    vpclmulqdq  xmm10, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpternlogq  xmm12, xmm9, xmm10, 0x96            ; S: LO += it
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm4, zmm4, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
     vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 2
-    vaesenc     zmm8, zmm9, zmm18                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
     vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
     vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
     vpshufb     zmm9, zmm9, zmm1                    ; C
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
     vpclmulqdq  zmm11, zmm9, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
     vpclmulqdq  zmm12, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
     vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C2: LO += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
     vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
     vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
     vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
     vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vpshufb     zmm9, zmm7, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vpshufb     zmm9, zmm6, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
     vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
     vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
     vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
     vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
     vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
     vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
     vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
     vpclmulqdq  zmm10, zmm9, [r8 + 384], 0x00       ; C1: A0·K0
-    vaesenclast xmm4, xmm4, xmm27                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm4, zmm9, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm11, zmm27, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
+    vpxorq      zmm11, zmm25, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
     vpternlogq  zmm5, zmm10, zmm4, 0x96             ; C1: LO += it
-    vmovdqu64   [r11], zmm6                         ; AES: written
-    vpxorq      zmm4, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
     vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm4                    ; AES: written
     vpclmulqdq  zmm4, zmm9, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm0, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C1: HI += it
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm13, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm11, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm12, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, [r8 + 368], 0x00       ; S: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpternlogq  xmm13, xmm10, xmm12, 0x96           ; S: LO += it
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm10, zmm11, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm11, zmm5, zmm4                   ; AES: + k_0
+    vpternlogq  xmm12, xmm9, xmm11, 0x96            ; S: LO += it
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm8, zmm8, zmm9                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm9                  ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpxorq      zmm9, zmm4, zmm9                    ; AES: + k_0
     vpclmulqdq  xmm4, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vpternlogq  xmm12, xmm6, xmm4, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm8, zmm17                   ; AES: round 1
-    vaesenc     zmm6, zmm9, zmm17                   ; AES: round 1
+    vpternlogq  xmm11, xmm5, xmm4, 0x96             ; S: HI += it
+    vaesenc     zmm4, zmm7, zmm15                   ; AES: round 1
     vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm8, zmm10, zmm17                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vpxorq      xmm5, xmm13, xmm5                   ; S: LO += it
-    vaesenc     xmm9, xmm11, xmm17                  ; AES: round 1
+    vaesenc     zmm7, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm10, zmm15                  ; AES: round 1
+    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm15                   ; AES: round 1
     vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
     vpshufb     zmm10, zmm10, zmm1                  ; C
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x00      ; C2: A0·K0
-    vaesenc     xmm9, xmm9, xmm18                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm12, zmm10, [r8 + 448], 0x00      ; C2: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm16                   ; AES: round 2
     vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 3
-    vpternlogq  zmm5, zmm11, zmm13, 0x96            ; C2: LO += it
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     xmm9, xmm9, xmm19                   ; AES: round 3
-    vpxorq      xmm3, xmm12, xmm3                   ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vaesenc     xmm9, xmm9, xmm17                   ; AES: round 3
+    vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
     vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
     vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vaesenc     xmm9, xmm9, xmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vaesenc     xmm9, xmm9, xmm18                   ; AES: round 4
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
     vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
     vpshufb     zmm10, zmm10, zmm1                  ; C
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
-    vaesenc     xmm9, xmm9, xmm21                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
     vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x00      ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm9, xmm9, xmm19                   ; AES: round 5
     vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
     vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
     vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x10      ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm20                   ; AES: round 6
     vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpshufb     zmm10, zmm7, zmm1                   ; C
-    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpshufb     zmm10, zmm6, zmm1                   ; C
+    vaesenc     xmm9, xmm9, xmm21                   ; AES: round 7
     vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C4: A0·K0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
     vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
     vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
-    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 8
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 8
     vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
     vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
-    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 9
     vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenclast xmm9, xmm9, xmm27                   ; AES: E_K(J_0)
+    vaesenclast xmm9, xmm9, xmm25                   ; AES: E_K(J_0)
+    vpshufb     zmm10, zmm10, zmm1                  ; C
     vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
-    vpshufb     zmm9, zmm10, zmm1                   ; C
-    vpxorq      zmm10, zmm27, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm10, zmm9, [r8 + 384], 0x00       ; C1: A0·K0
+    vpxorq      zmm9, zmm25, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm10, [r8 + 384], 0x00      ; C1: A0·K0
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm4                         ; AES: written
-    vpclmulqdq  zmm4, zmm9, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm11, zmm27, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
-    vpternlogq  zmm5, zmm10, zmm4, 0x96             ; C1: LO += it
-    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
-    vpxorq      zmm4, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm10, [r8], 0x01             ; C1: A1·B0
+    vpxorq      zmm9, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm11, zmm4, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm4, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm10, [r8 + 384], 0x10       ; C1: A0·K1
     vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11 + 128], zmm4                   ; AES: written
-    vpclmulqdq  zmm4, zmm9, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm0, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm4, zmm10, [r8], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [r11 + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm0, zmm7, 0x02
-    vmovdqu64   [rdx], ymm7                         ; written
+    vextracti64x2 xmm0, zmm6, 0x02
+    vmovdqu64   [rdx], ymm6                         ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm7, 0x03
+    vextracti64x2 xmm4, zmm6, 0x03
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
@@ -4648,10 +4666,10 @@ gcm128_avx512_k_clmul1_x16_alike_open:
 .alone_out_under_49:
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm7                         ; written
-    vextracti64x2 xmm0, zmm7, 0x01
+    vmovdqu64   [rdx], ymm6                         ; written
+    vextracti64x2 xmm0, zmm6, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm7, 0x02
+    vextracti64x2 xmm4, zmm6, 0x02
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -4661,26 +4679,26 @@ gcm128_avx512_k_clmul1_x16_alike_open:
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm7                         ; written
+    vmovdqu64   [rdx], xmm6                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm0, zmm7, 0x01
-    vpxorq      xmm0, xmm0, xmm7                    ; what the end differs by
+    vextracti64x2 xmm0, zmm6, 0x01
+    vpxorq      xmm0, xmm0, xmm6                    ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm7, [rsi + rcx + 160]       ; in front
+    vpshufb     xmm4, xmm6, [rsi + rcx + 160]       ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
     vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm4, xmm7, xmm0                    ; what the end differs by
+    vpxorq      xmm4, xmm6, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
     vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm7                         ; written
+    vmovdqu64   [rdx], zmm6                         ; written
 .alone_out_done:
 .alone_reduce:
     vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
@@ -4695,234 +4713,239 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm9, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm11, xmm3, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm12, zmm0, zmm8                   ; AES: 4 blocks ahead
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm13, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm14, zmm0, zmm9                   ; AES: 8 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
-    vpxorq      xmm25, xmm11, xmm13                 ; S: LO += it
-    vpaddd      zmm11, zmm0, zmm6                   ; AES: 12 blocks ahead
-    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_words_0]  ; words_0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm8, xmm3, [rdi + 432], 0x00       ; S: A0·K0
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
-    vpshufb     zmm13, zmm13, zmm1                  ; C
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm15, zmm13, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm16, zmm13, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpternlogq  zmm25, zmm15, zmm16, 0x96           ; C2: LO += it
-    vpclmulqdq  xmm15, xmm3, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
+    vpxorq      xmm23, xmm8, xmm10                  ; S: LO += it
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vbroadcasti64x2 zmm12, [rdi + 768]              ; AES: k_0
+    vpclmulqdq  zmm13, zmm10, [rdi + 512], 0x00     ; C2: A0·K0
+    vpxorq      zmm7, zmm7, zmm12                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm12                   ; AES: + k_0
+    vpclmulqdq  zmm14, zmm10, [rdi + 128], 0x01     ; C2: A1·B0
+    vpxorq      zmm11, zmm11, zmm12                 ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm12                   ; AES: + k_0
+    vpternlogq  zmm23, zmm13, zmm14, 0x96           ; C2: LO += it
+    vpxorq      zmm4, zmm4, zmm12                   ; AES: + k_0
+    vpclmulqdq  xmm12, xmm3, [rdi + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
     vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 1
-    vpxorq      xmm16, xmm15, xmm3                  ; S: HI += it
-    vaesenc     zmm3, zmm11, zmm17                  ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 1
-    vpclmulqdq  zmm11, zmm13, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
-    vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
-    vpternlogq  zmm16, zmm11, zmm13, 0x96           ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
-    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     xmm5, xmm5, xmm18                   ; AES: round 2
-    vpshufb     zmm11, zmm11, zmm1                  ; C
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
-    vpclmulqdq  zmm13, zmm11, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm15, zmm11, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 3
-    vpternlogq  zmm25, zmm13, zmm15, 0x96           ; C3: LO += it
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
-    vpclmulqdq  zmm13, zmm11, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 4
-    vpclmulqdq  zmm11, zmm11, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 4
-    vpternlogq  zmm16, zmm13, zmm11, 0x96           ; C3: HI += it
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
-    vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
-    vaesenc     zmm13, zmm14, zmm21                 ; AES: round 5
-    vpshufb     zmm11, zmm11, zmm1                  ; C
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 5
-    vpclmulqdq  zmm14, zmm11, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
-    vpclmulqdq  zmm15, zmm11, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
-    vpternlogq  zmm25, zmm14, zmm15, 0x96           ; C4: LO += it
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm11, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
-    vpternlogq  zmm16, zmm14, zmm11, 0x96           ; C4: HI += it
-    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
-    vmovdqu64   zmm13, [r9]                         ; C, bytes as in memory
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 7
-    vpshufb     zmm13, zmm13, zmm1                  ; C
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
-    vpclmulqdq  zmm14, zmm13, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
-    vpclmulqdq  zmm15, zmm13, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 8
-    vpternlogq  zmm25, zmm14, zmm15, 0x96           ; C1: LO += it
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 9
-    vpclmulqdq  zmm14, zmm13, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 9
-    vpclmulqdq  zmm13, zmm13, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 9
-    vpternlogq  zmm16, zmm14, zmm13, 0x96           ; C1: HI += it
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm25, zmm2, 0x10            ; reduce: LO0·Q'
-    vaesenclast xmm5, xmm5, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpshufd     zmm14, zmm25, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm5, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vpternlogq  zmm14, zmm16, zmm13, 0x96           ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vextracti64x4 ymm10, zmm14, 0x01                ; reduce: upper lanes
-    vaesenclast zmm5, zmm12, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      ymm5, ymm14, ymm10                  ; reduce: add up the lanes
-    vpxorq      zmm10, zmm27, [r9 + 128]            ; AES: k_Nr + text
-    vextracti64x2 xmm12, ymm5, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
-    vpxorq      xmm10, xmm5, xmm12                  ; reduce: add up the lanes
-    vpxorq      zmm5, zmm27, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vpxorq      xmm13, xmm12, xmm3                  ; S: HI += it
+    vaesenc     zmm3, zmm11, zmm15                  ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm10, [rdi + 512], 0x10     ; C2: A0·K1
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm10, [rdi + 576], 0x00     ; C3: A0·K0
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm10, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpternlogq  zmm23, zmm11, zmm12, 0x96           ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm10, [rdi + 576], 0x10     ; C3: A0·K1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C3: HI += it
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm10, [rdi + 640], 0x00     ; C4: A0·K0
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vpternlogq  zmm23, zmm11, zmm12, 0x96           ; C4: LO += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm10, [rdi + 640], 0x10     ; C4: A0·K1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C4: HI += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 7
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm10, [rdi + 448], 0x00     ; C1: A0·K0
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
+    vpternlogq  zmm23, zmm11, zmm12, 0x96           ; C1: LO += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm10, [rdi + 448], 0x10     ; C1: A0·K1
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C1: HI += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm23, zmm2, 0x10            ; reduce: LO0·Q'
+    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpshufd     zmm11, zmm23, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm4, zmm25, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm11, zmm13, zmm10, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm7, zmm11, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vpxorq      ymm4, ymm11, ymm7                   ; reduce: add up the lanes
+    vpxorq      zmm7, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
+    vpxorq      xmm4, xmm4, xmm9                    ; reduce: add up the lanes
+    vpxorq      zmm3, zmm25, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         r11, 256
     sub         rbx, 256
     cmp         rbx, 257
     jb          .rest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
+    vpaddd      zmm7, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm7, zmm7, zmm1                    ; counter block
+    vpxorq      zmm23, zmm7, zmm3                   ; + k_0
+    vpshufd     zmm3, zmm3, 0xff
+    mov         ecx, 34952
+    kmovq       k1, rcx                             ; the last word of each lane
 .group:
-    vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm5, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm11, zmm0, zmm8                   ; AES: 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; C3·H^2: C
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm12, zmm0, zmm9                   ; AES: 8 blocks ahead
-    vmovdqu64   zmm13, [r9 + 192]                   ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
-    vpshufb     zmm13, zmm13, zmm1                  ; C4·H^1: C
-    vpaddd      zmm14, zmm0, zmm6                   ; AES: 12 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
-    vpclmulqdq  zmm15, zmm5, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm16, zmm13, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpternlogq  zmm25, zmm15, zmm16, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 1
-    vpclmulqdq  zmm15, zmm13, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 1
-    vpternlogq  zmm28, zmm5, zmm15, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
-    vaesenc     zmm5, zmm11, zmm18                  ; AES: round 2
+    vpshufd     zmm7, zmm0, 0x00                    ; AES
+    vmovdqu64   zmm8, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vpshufb     zmm8, zmm8, zmm1                    ; C3·H^2: C
+    vpaddd      zmm7, zmm7, zmm6                    ; AES: four registers' numbers
+    vmovdqu64   zmm9, [r9 + 192]                    ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm1                    ; AES: as in memory
+    vpshufb     zmm9, zmm9, zmm1                    ; C4·H^1: C
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm26, zmm8, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vmovdqa64   zmm10, zmm23
+    vpshufd     zmm10{k1}, zmm7, 0xff               ; AES
+    vmovdqa64   zmm11, zmm23
+    vpshufd     zmm11{k1}, zmm7, 0xaa               ; AES
+    vpclmulqdq  zmm12, zmm8, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vmovdqa64   zmm13, zmm23
+    vpshufd     zmm13{k1}, zmm7, 0x55               ; AES
+    vpclmulqdq  zmm14, zmm9, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpshufd     zmm23{k1}, zmm7, 0x00               ; AES
+    vpternlogq  zmm26, zmm12, zmm14, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm7, zmm10, zmm15                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm8, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm10, zmm11, zmm15                 ; AES: round 1
+    vaesenc     zmm11, zmm13, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm12, zmm23, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm13, zmm9, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vpternlogq  zmm27, zmm8, zmm13, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm8, zmm11, zmm16                  ; AES: round 2
     vmovdqu64   zmm11, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 2
     vpshufb     zmm11, zmm11, zmm1                  ; C2·H^3: C
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm15, zmm13, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm16, zmm11, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 3
-    vpternlogq  zmm25, zmm15, zmm16, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm13, zmm13, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
-    vpclmulqdq  zmm15, zmm11, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 4
-    vpternlogq  zmm28, zmm13, zmm15, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
-    vmovdqu64   zmm13, [r9]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
-    vpshufb     zmm13, zmm13, zmm1                  ; C1·H^4: C
-    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 5
-    vpxorq      zmm10, zmm13, zmm10                 ; C1·H^4: A = X + C
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm13, zmm11, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
-    vpclmulqdq  zmm15, zmm10, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
-    vpternlogq  zmm25, zmm13, zmm15, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm11, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
-    vaesenc     zmm13, zmm14, zmm23                 ; AES: round 7
-    vpclmulqdq  zmm14, zmm10, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
-    vpternlogq  zmm28, zmm11, zmm14, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vaesenc     zmm11, zmm12, zmm24                 ; AES: round 8
-    vpclmulqdq  zmm12, zmm10, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 8
-    vpxorq      zmm12, zmm25, zmm12                 ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 9
-    vpshufd     zmm14, zmm12, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 9
-    vpxorq      zmm15, zmm27, [r9]                  ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm10, zmm14, 0x96           ; reduce: + HI
-    vaesenclast zmm3, zmm3, zmm15                   ; AES: last round: the other text
-    vpclmulqdq  zmm10, zmm12, zmm2, 0x10            ; reduce: LO0·Q'
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm10, zmm10, zmm28                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vextracti64x4 ymm5, zmm10, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      ymm5, ymm10, ymm5                   ; reduce: add up the lanes
-    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm10, ymm5, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      xmm10, xmm5, xmm10                  ; reduce: add up the lanes
-    vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm13, zmm9, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm11, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vpternlogq  zmm26, zmm13, zmm14, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm13, zmm11, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vpternlogq  zmm27, zmm9, zmm13, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm9, zmm10, zmm19                  ; AES: round 5
+    vmovdqu64   zmm10, [r9]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm1                  ; C1·H^4: C
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vpxorq      zmm4, zmm10, zmm4                   ; C1·H^4: A = X + C
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm11, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 6
+    vpclmulqdq  zmm13, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vpternlogq  zmm26, zmm10, zmm13, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm11, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm11, zmm12, zmm21                 ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm4, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vpternlogq  zmm27, zmm10, zmm12, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm4, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vpxorq      zmm10, zmm26, zmm10                 ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vpshufd     zmm12, zmm10, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm13, zmm25, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm27, zmm4, zmm12, 0x96            ; reduce: + HI
+    vaesenclast zmm4, zmm7, zmm13                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm10, zmm2, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm7, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm27                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vextracti64x4 ymm7, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm9, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      ymm4, ymm4, ymm7                    ; reduce: add up the lanes
+    vaesenclast zmm7, zmm8, zmm9                    ; AES: last round: the other text
+    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpxorq      zmm7, zmm25, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      xmm4, xmm4, xmm8                    ; reduce: add up the lanes
+    vaesenclast zmm7, zmm11, zmm7                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm7                   ; AES: written
     add         r9, 256                             ; next group
     add         r11, 256
     sub         rbx, 256
@@ -4945,54 +4968,55 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
     vmovdqu64   ymm5, [r8]                          ; whole blocks
     vinserti64x2 zmm5, zmm5, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm5, xmm7, 0x03             ; with them
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm5, xmm6, 0x03             ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
     vmovdqu64   ymm5, [r8]                          ; whole blocks
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm5, xmm7, 0x02             ; with them
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm5, xmm6, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_in_under_17
     vmovdqu64   xmm5, [r8]                          ; whole blocks
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm5, xmm7, 0x01             ; with them
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm5, xmm6, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
     cmp         rcx, 0x08
     jb          .rest_in_under_8
     vmovq       xmm5, [r8]                          ; the first bytes
-    vmovq       xmm7, [r8 + rcx - 8]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rdx + 24]              ; in their places
-    vporq       xmm7, xmm5, xmm7                    ; zero-padded
+    vmovq       xmm6, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
+    vporq       xmm6, xmm5, xmm6                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
     vmovd       xmm5, [r8]                          ; the first bytes
-    vmovd       xmm7, [r8 + rcx - 4]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rdx + 20]              ; in their places
-    vporq       xmm7, xmm5, xmm7                    ; zero-padded
+    vmovd       xmm6, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
+    vporq       xmm6, xmm5, xmm6                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       ebp, byte [r8]                      ; byte 0
@@ -5001,19 +5025,19 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     mov         rbp, rcx
     shr         rbp, 0x01
     movzx       ebp, byte [r8 + rbp]                ; byte n >> 1
-    vmovq       xmm7, rbp
+    vmovq       xmm6, rbp
     mov         ebp, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x01
-    vporq       xmm5, xmm5, xmm7
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm7, r8
+    vmovq       xmm6, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x02
-    vporq       xmm5, xmm5, xmm7
-    vpandq      xmm7, xmm5, [rdx + 112]             ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm6, xmm5, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .rest_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
@@ -5021,276 +5045,279 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     sub         r8, rdx                             ; H^(m+1)
     cmp         rbx, 0x81
     jae         .rest_over_2
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vpshufb     zmm4, zmm7, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpxorq      zmm4, zmm4, zmm10                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm6, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vpxorq      zmm4, zmm7, zmm4                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
     vpclmulqdq  zmm8, zmm4, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vpternlogq  zmm5, zmm7, zmm8, 0x96              ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vpxorq      xmm3, xmm6, xmm3                    ; lengths: HI += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
-    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vpxorq      xmm3, xmm7, xmm3                    ; lengths: HI += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
     vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm8, zmm0, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C1: HI += it
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm0, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
-    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpshufb     zmm4, zmm7, zmm1                    ; C
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm9, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C2: LO += it
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 3
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpshufb     zmm9, zmm6, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpclmulqdq  zmm8, zmm9, [r8 + 448], 0x00        ; C2: A0·K0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
     vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
-    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C2: HI += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vaesenc     zmm4, zmm6, zmm23                   ; AES: round 7
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm1                    ; C
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpxorq      zmm6, zmm6, zmm10                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm6, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm10, zmm27, [r9]                  ; AES: k_Nr + text
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm9, [r8 + 448], 0x10        ; C2: A0·K1
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vpternlogq  zmm3, zmm8, zmm9, 0x96              ; C2: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vpxorq      zmm4, zmm8, zmm4                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm25, [r9]                  ; AES: k_Nr + text
     vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpclmulqdq  zmm4, zmm6, [r8 + 384], 0x10        ; C1: A0·K1
-    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm8, zmm0, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm4, zmm6, 0x96              ; C1: HI += it
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpclmulqdq  zmm7, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
-    vpclmulqdq  xmm11, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm9, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm9                    ; AES: 8 blocks ahead
-    vpxorq      xmm5, xmm5, xmm11                   ; lengths: LO += it
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
-    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
     vpshufb     zmm9, zmm9, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm9, [r8 + 448], 0x00        ; C2: A0·K0
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm11, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
-    vpternlogq  zmm5, zmm4, zmm11, 0x96             ; C2: LO += it
-    vaesenc     zmm4, zmm6, zmm18                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm11, zmm9, [r8 + 448], 0x00       ; C2: A0·K0
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vpternlogq  zmm5, zmm11, zmm10, 0x96            ; C2: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vpxorq      xmm3, xmm6, xmm3                    ; lengths: HI += it
-    vaesenc     zmm6, zmm8, zmm19                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm8, zmm9, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vpxorq      xmm3, xmm10, xmm3                   ; lengths: HI += it
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
     vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpternlogq  zmm3, zmm8, zmm9, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vpshufb     zmm8, zmm7, zmm1                    ; C
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x00        ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm8, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vpternlogq  zmm5, zmm9, zmm11, 0x96             ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x10        ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 9
-    vpshufb     zmm8, zmm8, zmm1                    ; C
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
-    vpxorq      zmm8, zmm8, zmm10                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
-    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm8, [r8 + 384], 0x00       ; C1: A0·K0
-    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm8, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vpshufb     zmm9, zmm6, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vpxorq      zmm4, zmm9, zmm4                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpxorq      zmm9, zmm25, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm4, [r8 + 384], 0x00       ; C1: A0·K0
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm4, [r8], 0x01              ; C1: A1·B0
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm7, zmm25, [r9 + 64]              ; AES: k_Nr + text
     vpternlogq  zmm5, zmm10, zmm9, 0x96             ; C1: LO += it
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm8, [r8 + 384], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm27, zmm7                   ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm8, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm6, zmm7, 0x96              ; C1: HI += it
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm11, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
-    vpclmulqdq  xmm12, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm9, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, zmm9                    ; AES: 8 blocks ahead
-    vpxorq      xmm5, xmm5, xmm12                   ; lengths: LO += it
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: 12 blocks ahead
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
+    vpshufb     zmm9, zmm10, zmm1                   ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm6, zmm12, zmm1                   ; C
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm12, zmm6, [r8 + 448], 0x00       ; C2: A0·K0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm13, zmm6, [r8 + 64], 0x01        ; C2: A1·B0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm11, zmm17                  ; AES: round 1
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm10, [r8 + 448], 0x00      ; C2: A0·K0
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm9, zmm9, zmm11                   ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm11                   ; AES: + k_0
     vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C2: LO += it
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
     vpclmulqdq  xmm11, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
     vpxorq      xmm3, xmm11, xmm3                   ; lengths: HI += it
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm6, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
-    vpternlogq  zmm3, zmm11, zmm6, 0x96             ; C2: HI += it
-    vaesenc     zmm6, zmm9, zmm19                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 3
-    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vpshufb     zmm9, zmm9, zmm1                    ; C
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm12, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 3
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
     vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
-    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
-    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 6
-    vpshufb     zmm9, zmm7, zmm1                    ; C
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [r8 + 576], 0x00       ; C4: A0·K0
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm12, zmm9, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 6
+    vpshufb     zmm10, zmm6, zmm1                   ; C
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 7
     vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm9, [r8 + 576], 0x10       ; C4: A0·K1
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 9
-    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C4: HI += it
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 9
-    vpshufb     zmm9, zmm9, zmm1                    ; C
-    vpxorq      zmm11, zmm27, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
-    vpxorq      zmm9, zmm9, zmm10                   ; A = X + C
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpclmulqdq  zmm4, zmm9, [r8 + 384], 0x00        ; C1: A0·K0
-    vpxorq      zmm10, zmm27, [r9 + 64]             ; AES: k_Nr + text
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vpxorq      zmm11, zmm25, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vpxorq      zmm4, zmm10, zmm4                   ; A = X + C
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpclmulqdq  zmm7, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
+    vpxorq      zmm10, zmm25, [r9 + 64]             ; AES: k_Nr + text
     vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm10, zmm9, [r8], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm10, zmm4, [r8], 0x01             ; C1: A1·B0
     vmovdqu64   [r11 + 64], zmm8                    ; AES: written
-    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm5, zmm4, zmm10, 0x96             ; C1: LO += it
-    vaesenclast zmm4, zmm6, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm27, zmm7                   ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm9, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm6, zmm7, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C1: LO += it
+    vpxorq      zmm7, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [r11 + rsi]                    ; the last register
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm0, zmm8, 0x02
-    vmovdqu64   [rdx], ymm8                         ; written
+    vextracti64x2 xmm0, zmm6, 0x02
+    vmovdqu64   [rdx], ymm6                         ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x03
+    vextracti64x2 xmm4, zmm6, 0x03
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
@@ -5301,10 +5328,10 @@ gcm128_avx512_k_clmul1_x16_alike_open:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm8                         ; written
-    vextracti64x2 xmm0, zmm8, 0x01
+    vmovdqu64   [rdx], ymm6                         ; written
+    vextracti64x2 xmm0, zmm6, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x02
+    vextracti64x2 xmm4, zmm6, 0x02
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -5314,49 +5341,49 @@ gcm128_avx512_k_clmul1_x16_alike_open:
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm8                         ; written
+    vmovdqu64   [rdx], xmm6                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm0, zmm8, 0x01
-    vpxorq      xmm0, xmm0, xmm8                    ; what the end differs by
+    vextracti64x2 xmm0, zmm6, 0x01
+    vpxorq      xmm0, xmm0, xmm6                    ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm8, [rsi + rcx + 160]       ; in front
+    vpshufb     xmm4, xmm6, [rsi + rcx + 160]       ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm8                         ; written
+    vmovdqu64   [rdx], xmm6                         ; written
     jmp         short .rest_out_done
 .rest_out_under_16:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm0, xmm8, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx], xmm6, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm6, [rsi + rcx + 8]         ; the last bytes
     vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx], xmm8                         ; the first bytes
-    vpshufb     xmm0, xmm8, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx], xmm6                         ; the first bytes
+    vpshufb     xmm0, xmm6, [rsi + rcx + 12]        ; the last bytes
     vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [rdx], xmm6, 0x00              ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm0, xmm8, [rsi + rdi + 16]
+    vpshufb     xmm0, xmm6, [rsi + rdi + 16]
     vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm8, [rsi + rcx + 15]        ; the last bytes
+    vpshufb     xmm0, xmm6, [rsi + rcx + 15]        ; the last bytes
     vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm8                         ; written
+    vmovdqu64   [rdx], zmm6                         ; written
 .rest_out_done:
 .rest_reduce:
     vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
@@ -5470,15 +5497,16 @@ gcm128_avx512_k_clmul1_x16_alike_open:
 
 ; void gcm128_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   seal each of count messages
-;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11
-;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack
+;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
+;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k1 k2 k3, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x16_alike_seal_many:function (gcm128_avx512_k_clmul1_x16_alike_seal_many.end - gcm128_avx512_k_clmul1_x16_alike_seal_many)
 align 32
 gcm128_avx512_k_clmul1_x16_alike_seal_many:
     endbr64
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
-    sub         rsp, 520                            ; frame
+    push        r12                                 ; callee-saved
+    sub         rsp, 512                            ; frame
     mov         [rsp + 384], rdx
 .next:
     vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
@@ -5486,60 +5514,58 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 384]
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rdx, [rsi + 40]                     ; len
     mov         r8, [rsi + 48]                      ; aad_len
+    mov         rax, rdx
+    sub         rax, 0x01
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 256
+    jae         .one
+    cmp         r8, 0x11
+    jae         .one
     mov         rax, [rsi + 56]                     ; iv_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 40]                     ; len
     cmp         rax, rdx
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 136]                    ; iv_len
     cmp         rax, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 120]                    ; len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 128]                    ; aad_len
     cmp         rax, r8
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 216]                    ; iv_len
     cmp         rax, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 200]                    ; len
     cmp         rax, rdx
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 208]                    ; aad_len
     cmp         rax, r8
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 296]                    ; iv_len
     cmp         rax, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 280]                    ; len
     cmp         rax, rdx
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
-    jne         .one
-    mov         rax, r8
-    sub         rax, 0x01
-    cmp         rax, 0x10
-    jae         .one
-    mov         rax, rdx
-    sub         rax, 0x01
-    cmp         rax, 256
-    jae         .one
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jne         .mixed
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x81
     jae         .from_129
     cmp         rdx, 0x41
@@ -5613,10 +5639,13 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
     jne         .one
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm17, xmm17, xmm17                 ; AAD
+    cmp         r8, 0x00
+    je          .block_first                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm17{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm18{k2}{z}, [rax]                 ; AAD: aad
@@ -5696,8 +5725,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsp + 384]
     sub         rax, 0x04
     mov         [rsp + 384], rax
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
@@ -5707,6 +5734,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .block_group:
     mov         rax, [rsp + 384]
@@ -5716,20 +5745,21 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, 0x0c
     jne         .block_no
     mov         rax, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .block_no
     mov         rax, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .block_no
     mov         rax, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .block_no
     mov         rax, [rsi + 120]                    ; len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .block_no
     mov         rax, [rsi + 128]                    ; aad_len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .block_no
     mov         rax, [rsi + 216]                    ; iv_len
@@ -5750,10 +5780,13 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
     jne         .block_no
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm17, xmm17, xmm17                 ; AAD
+    cmp         r8, 0x00
+    je          .block_read                         ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm17{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm21{k2}{z}, [rax]                 ; AAD: aad
@@ -5948,13 +5981,14 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      zmm13, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
     vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
     mov         rax, [rsp + 384]
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 56]                     ; iv_len
     cmp         rax, 0x0c
     jne         .one
     mov         rax, [rsi + 40]                     ; len
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .one
     mov         rax, [rsi + 48]                     ; aad_len
@@ -5989,10 +6023,13 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
     jne         .one
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm14, xmm14, xmm14                 ; AAD
+    cmp         r8, 0x00
+    je          .alike_first                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm14{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm15{k2}{z}, [rax]                 ; AAD: aad
@@ -6112,9 +6149,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsp + 384]
     sub         rax, 0x04
     mov         [rsp + 384], rax
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
@@ -6123,6 +6158,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .alike_group:
     mov         rax, [rsp + 384]
@@ -6132,20 +6169,21 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, 0x0c
     jne         .alike_no
     mov         rax, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .alike_no
     mov         rax, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .alike_no
     mov         rax, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .alike_no
     mov         rax, [rsi + 120]                    ; len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .alike_no
     mov         rax, [rsi + 128]                    ; aad_len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .alike_no
     mov         rax, [rsi + 216]                    ; iv_len
@@ -6166,10 +6204,13 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
     jne         .alike_no
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm14, xmm14, xmm14                 ; AAD
+    cmp         r8, 0x00
+    je          .alike_read                         ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm14{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm21{k2}{z}, [rax]                 ; AAD: aad
@@ -6452,7 +6493,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         [rsi - 168], rax                    ; tags: status
     mov         [rsi - 88], rax                     ; tags: status
     mov         [rsi - 8], rax                      ; tags: status
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .next
 .from_65:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
@@ -6467,7 +6507,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         eax, 4095
     kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_2_first
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
@@ -6478,31 +6519,28 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_2_group:
     mov         rax, [rsp + 384]
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .rows_2_no
     mov         rax, [rsi + 56]                     ; iv_len
     cmp         rax, 0x0c
     jne         .rows_2_no
     mov         rax, [rsi + 40]                     ; len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .rows_2_no
     mov         rax, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .rows_2_no
     mov         rax, [rsi + 136]                    ; iv_len
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .rows_2_no
     mov         rax, [rsi + 120]                    ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .rows_2_no
     mov         rax, [rsi + 128]                    ; aad_len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .rows_2_no
     mov         rax, [rsi + 216]                    ; iv_len
@@ -6524,10 +6562,13 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, r8
     jne         .rows_2_no
 .rows_2_first:
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm10, xmm10, xmm10                 ; AAD
+    cmp         r8, 0x00
+    je          .rows_2_read                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm10{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm11{k2}{z}, [rax]                 ; AAD: aad
@@ -6860,7 +6901,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 .rows_2_no:
     jmp         .next
 .from_129:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0xc1
     jae         .from_193
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
@@ -6881,7 +6923,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .rows_3_group:
     mov         rax, [rsp + 384]
     cmp         rax, 0x04
@@ -6890,6 +6931,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, 0x0c
     jne         .rows_3_no
     mov         rax, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .rows_3_no
     mov         rax, [rsi + 48]                     ; aad_len
@@ -6925,10 +6967,13 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, r8
     jne         .rows_3_no
 .rows_3_first:
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm6, xmm6, xmm6                    ; AAD
+    cmp         r8, 0x00
+    je          .rows_3_read                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm6{k2}{z}, [rax]                  ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm7{k2}{z}, [rax]                  ; AAD: aad
@@ -7376,9 +7421,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         eax, 4095
     kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_4_first
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
@@ -7388,29 +7431,32 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_4_group:
     mov         rax, [rsp + 384]
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .rows_4_no
     mov         rax, [rsi + 56]                     ; iv_len
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .rows_4_no
     mov         rax, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .rows_4_no
     mov         rax, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .rows_4_no
     mov         rax, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .rows_4_no
     mov         rax, [rsi + 120]                    ; len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .rows_4_no
     mov         rax, [rsi + 128]                    ; aad_len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .rows_4_no
     mov         rax, [rsi + 216]                    ; iv_len
@@ -7432,10 +7478,13 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, r8
     jne         .rows_4_no
 .rows_4_first:
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm2, xmm2, xmm2                    ; AAD
+    cmp         r8, 0x00
+    je          .rows_4_read                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm2{k2}{z}, [rax]                  ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm3{k2}{z}, [rax]                  ; AAD: aad
@@ -7997,6 +8046,369 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 .rows_4_after_group:
 .rows_4_no:
     jmp         .next
+.mixed:
+    mov         rdx, [rsi + 40]                     ; len
+    mov         rax, rdx
+    sub         rax, 0x01
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x40
+    jae         .mixed_no
+    mov         r8, [rsi + 48]                      ; aad_len
+    mov         rax, r8
+    sub         rax, 0x01
+    cmp         rax, 0x10
+    jae         .mixed_no
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         r9, [rsi + 120]                     ; len
+    mov         rax, r9
+    sub         rax, 0x01
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x40
+    jae         .mixed_no
+    mov         r10, [rsi + 128]                    ; aad_len
+    mov         rax, r10
+    sub         rax, 0x01
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x10
+    jae         .mixed_no
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         r11, [rsi + 200]                    ; len
+    mov         rax, r11
+    sub         rax, 0x01
+    cmp         rax, 0x40
+    jae         .mixed_no
+    mov         rbx, [rsi + 208]                    ; aad_len
+    mov         rax, rbx
+    sub         rax, 0x01
+    cmp         rax, 0x10
+    jae         .mixed_no
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         rbp, [rsi + 280]                    ; len
+    mov         rax, rbp
+    sub         rax, 0x01
+    cmp         rax, 0x40
+    jae         .mixed_no
+    mov         r12, [rsi + 288]                    ; aad_len
+    mov         rax, r12
+    sub         rax, 0x01
+    cmp         rax, 0x10
+    jae         .mixed_no
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+.mixed_look_0:
+    mov         rax, -1
+    bzhi        rax, rax, r8
+    kmovq       k1, rax
+    mov         rax, [rsi + 8]                      ; aad
+    vmovdqu8    xmm1{k1}{z}, [rax]                  ; aad
+    vpshufb     xmm1, xmm1, xmm0                    ; S
+.mixed_look_1:
+    mov         rax, -1
+    bzhi        rax, rax, r10
+    kmovq       k1, rax
+    mov         rax, [rsi + 88]                     ; aad
+    vmovdqu8    xmm2{k1}{z}, [rax]                  ; aad
+    vpshufb     xmm2, xmm2, xmm0                    ; S
+.mixed_look_2:
+    mov         rax, -1
+    bzhi        rax, rax, rbx
+    kmovq       k1, rax
+    mov         rax, [rsi + 168]                    ; aad
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; aad
+    vpshufb     xmm3, xmm3, xmm0                    ; S
+.mixed_look_3:
+    mov         rax, -1
+    bzhi        rax, rax, r12
+    kmovq       k1, rax
+    mov         rax, [rsi + 248]                    ; aad
+    vmovdqu8    xmm4{k1}{z}, [rax]                  ; aad
+    vpshufb     xmm4, xmm4, xmm0                    ; S
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
+    vpxorq      zmm6, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+.mixed_cipher:
+    vinserti64x2 ymm1, ymm1, xmm2, 0x01
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01
+    vshufi64x2  zmm1, zmm1, zmm2, 0x44              ; S
+    mov         rax, [rsi]                          ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm3, zmm2, zmm2, 0x00              ; AES
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm4, zmm2, zmm2, 0x00              ; AES
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm7, zmm2, zmm2, 0x00              ; AES
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm8, zmm2, zmm2, 0x00              ; AES
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; AES
+    vinserti64x2 ymm9, ymm7, xmm8, 0x01             ; AES
+    vshufi64x2  zmm2, zmm2, zmm9, 0x44              ; AES: IV || 0
+    vpxorq      zmm2, zmm2, zmm6                    ; AES: J_0 + k_0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm6, zmm7, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm5, zmm8, zmm5                    ; AES: IV || j, + k_0
+    vbroadcasti64x2 zmm7, [rdi + 784]               ; AES: k_1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 800]               ; AES: k_2
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vbroadcasti64x2 zmm7, [rdi + 816]               ; AES: k_3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vbroadcasti64x2 zmm7, [rdi + 832]               ; AES: k_4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vbroadcasti64x2 zmm7, [rdi + 848]               ; AES: k_5
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 5
+    vbroadcasti64x2 zmm7, [rdi + 864]               ; AES: k_6
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 6
+    vbroadcasti64x2 zmm7, [rdi + 880]               ; AES: k_7
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 7
+    vbroadcasti64x2 zmm7, [rdi + 896]               ; AES: k_8
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 912]               ; AES: k_9
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 9
+    vbroadcasti64x2 zmm7, [rdi + 928]               ; AES: k_10
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: keystream
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: keystream
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: keystream
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: keystream
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: E_K(J_0)
+.mixed_text_0:
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k1, rax
+    mov         rax, [rsi + 16]                     ; in
+    mov         rcx, [rsi + 24]                     ; out
+    vmovdqu8    zmm7{k1}{z}, [rax]                  ; text
+    vpxorq      zmm3, zmm3, zmm7                    ; the other text
+    vmovdqu8    [rcx]{k1}, zmm3                     ; written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    mov         rax, rdx
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm7, [rcx + 304]
+    vmovdqu64   zmm8, [rcx + 688]
+    vmovdqu64   xmm9, [rcx + 288]
+    vmovdqu64   xmm10, [rcx + 672]
+.mixed_text_1:
+    mov         rax, -1
+    bzhi        rax, rax, r9
+    kmovq       k1, rax
+    mov         rax, [rsi + 96]                     ; in
+    mov         rcx, [rsi + 104]                    ; out
+    vmovdqu8    zmm11{k1}{z}, [rax]                 ; text
+    vpxorq      zmm4, zmm4, zmm11                   ; the other text
+    vmovdqu8    [rcx]{k1}, zmm4                     ; written
+    vmovdqu8    zmm4{k1}{z}, zmm4                   ; zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    mov         rax, r9
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm11, [rcx + 304]
+    vmovdqu64   zmm12, [rcx + 688]
+    vmovdqu64   xmm13, [rcx + 288]
+    vmovdqu64   xmm14, [rcx + 672]
+.mixed_text_2:
+    mov         rax, -1
+    bzhi        rax, rax, r11
+    kmovq       k1, rax
+    mov         rax, [rsi + 176]                    ; in
+    mov         rcx, [rsi + 184]                    ; out
+    vmovdqu8    zmm15{k1}{z}, [rax]                 ; text
+    vpxorq      zmm6, zmm6, zmm15                   ; the other text
+    vmovdqu8    [rcx]{k1}, zmm6                     ; written
+    vmovdqu8    zmm6{k1}{z}, zmm6                   ; zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    mov         rax, r11
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm15, [rcx + 304]
+    vmovdqu64   zmm16, [rcx + 688]
+    vmovdqu64   xmm17, [rcx + 288]
+    vmovdqu64   xmm18, [rcx + 672]
+.mixed_text_3:
+    mov         rax, -1
+    bzhi        rax, rax, rbp
+    kmovq       k1, rax
+    mov         rax, [rsi + 256]                    ; in
+    mov         rcx, [rsi + 264]                    ; out
+    vmovdqu8    zmm19{k1}{z}, [rax]                 ; text
+    vpxorq      zmm5, zmm5, zmm19                   ; the other text
+    vmovdqu8    [rcx]{k1}, zmm5                     ; written
+    vmovdqu8    zmm5{k1}{z}, zmm5                   ; zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    mov         rax, rbp
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm19, [rcx + 304]
+    vmovdqu64   zmm20, [rcx + 688]
+    vmovdqu64   xmm21, [rcx + 288]
+    vmovdqu64   xmm22, [rcx + 672]
+.mixed_lengths:
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm23, rdx                          ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm24, r8                           ; AAD, lengths
+    vpunpcklqdq xmm23, xmm23, xmm24                 ; AAD, lengths: bits of both lengths, bytes reversed
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm24, r9                           ; AAD, lengths
+    shl         r10, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm25, r10                          ; AAD, lengths
+    vpunpcklqdq xmm24, xmm24, xmm25                 ; AAD, lengths: bits of both lengths, bytes reversed
+    shl         r11, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm25, r11                          ; AAD, lengths
+    shl         rbx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm26, rbx                          ; AAD, lengths
+    vpunpcklqdq xmm25, xmm25, xmm26                 ; AAD, lengths: bits of both lengths, bytes reversed
+    shl         rbp, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm26, rbp                          ; AAD, lengths
+    shl         r12, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm27, r12                          ; AAD, lengths
+    vpunpcklqdq xmm26, xmm26, xmm27                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vinserti64x2 ymm23, ymm23, xmm24, 0x01          ; AAD, lengths
+    vinserti64x2 ymm24, ymm25, xmm26, 0x01          ; AAD, lengths
+    vshufi64x2  zmm23, zmm23, zmm24, 0x44           ; AAD, lengths
+    vbroadcasti64x2 zmm24, [rdi + 304]              ; AAD, lengths
+    vbroadcasti64x2 zmm25, [rdi + 688]              ; AAD, lengths
+    vpclmulqdq  zmm26, zmm23, zmm25, 0x00           ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm27, zmm23, zmm25, 0x10           ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm25, zmm23, zmm24, 0x01           ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm23, zmm23, zmm24, 0x11           ; AAD, lengths: A1·B1
+    vinserti64x2 ymm9, ymm9, xmm13, 0x01            ; AAD, lengths
+    vinserti64x2 ymm13, ymm17, xmm21, 0x01          ; AAD, lengths
+    vshufi64x2  zmm9, zmm9, zmm13, 0x44             ; AAD, lengths: H^(m+2)
+    vinserti64x2 ymm10, ymm10, xmm14, 0x01          ; AAD, lengths
+    vinserti64x2 ymm13, ymm18, xmm22, 0x01          ; AAD, lengths
+    vshufi64x2  zmm10, zmm10, zmm13, 0x44           ; AAD, lengths: H^(m+2)
+    vpclmulqdq  zmm13, zmm1, zmm10, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm10, zmm1, zmm10, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm14, zmm1, zmm9, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm1, zmm1, zmm9, 0x11              ; AAD, lengths: A1·B1
+    vpternlogq  zmm26, zmm25, zmm13, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm27, zmm23, zmm10, 0x96           ; AAD, lengths: HI += it
+    vpxorq      zmm9, zmm26, zmm14                  ; AAD, lengths: LO += it
+    vpxorq      zmm1, zmm27, zmm1                   ; AAD, lengths: HI += it
+    vpclmulqdq  zmm10, zmm3, zmm8, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm8, zmm3, zmm8, 0x10              ; C: A0·K1
+    vpclmulqdq  zmm13, zmm3, zmm7, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm7, 0x11              ; C: A1·B1
+    vpxorq      zmm7, zmm10, zmm13                  ; C: LO += it
+    vpxorq      zmm3, zmm8, zmm3                    ; C: HI += it
+    vpclmulqdq  zmm8, zmm4, zmm12, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm10, zmm4, zmm12, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm12, zmm4, zmm11, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm11, 0x11             ; C: A1·B1
+    vpxorq      zmm8, zmm8, zmm12                   ; C: LO += it
+    vpxorq      zmm4, zmm10, zmm4                   ; C: HI += it
+    vshufi64x2  zmm10, zmm7, zmm8, 0x44             ; C
+    vshufi64x2  zmm7, zmm7, zmm8, 0xee              ; C
+    vpxorq      zmm7, zmm10, zmm7                   ; C: add up lanes
+    vshufi64x2  zmm8, zmm3, zmm4, 0x44              ; C
+    vshufi64x2  zmm3, zmm3, zmm4, 0xee              ; C
+    vpxorq      zmm3, zmm8, zmm3                    ; C: add up lanes
+    vpclmulqdq  zmm4, zmm6, zmm16, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm8, zmm6, zmm16, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm10, zmm6, zmm15, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm15, 0x11             ; C: A1·B1
+    vpxorq      zmm4, zmm4, zmm10                   ; C: LO += it
+    vpxorq      zmm6, zmm8, zmm6                    ; C: HI += it
+    vpclmulqdq  zmm8, zmm5, zmm20, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm10, zmm5, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm11, zmm5, zmm19, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm19, 0x11             ; C: A1·B1
+    vpxorq      zmm8, zmm8, zmm11                   ; C: LO += it
+    vpxorq      zmm5, zmm10, zmm5                   ; C: HI += it
+    vshufi64x2  zmm10, zmm4, zmm8, 0x44             ; C
+    vshufi64x2  zmm4, zmm4, zmm8, 0xee              ; C
+    vpxorq      zmm4, zmm10, zmm4                   ; C: add up lanes
+    vshufi64x2  zmm8, zmm6, zmm5, 0x44              ; C
+    vshufi64x2  zmm5, zmm6, zmm5, 0xee              ; C
+    vpxorq      zmm5, zmm8, zmm5                    ; C: add up lanes
+    vshufi64x2  zmm6, zmm7, zmm4, 0x88              ; C
+    vshufi64x2  zmm4, zmm7, zmm4, 0xdd              ; C
+    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C
+    vshufi64x2  zmm4, zmm3, zmm5, 0x88              ; C
+    vshufi64x2  zmm3, zmm3, zmm5, 0xdd              ; C
+    vpternlogq  zmm4, zmm3, zmm1, 0x96              ; C
+    vpclmulqdq  zmm1, zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm3, zmm6, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm3, zmm4, zmm1, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm3, zmm0                    ; tags: as in memory
+    vpxorq      zmm0, zmm0, zmm2                    ; tags: tags
+    mov         rax, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rax], xmm0                         ; tags: lane 0
+    mov         rax, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x01                 ; tags: lane 1
+    mov         rax, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x02                 ; tags: lane 2
+    mov         rax, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
+    jmp         .next
+.mixed_no:
 .one:
     mov         [rsp + 320], rsi
     mov         rcx, [rsi]                          ; iv
@@ -8006,22 +8418,26 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         r10, [rsi + 16]                     ; in
     mov         rbx, [rsi + 40]                     ; len
     mov         r11, [rsi + 24]                     ; out
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .one_refused
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         r8, rax
     ja          .one_refused
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
     cmp         rbx, rax
     ja          .one_refused
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x0c
     jne         .one_other
     vmovq       xmm1, [rcx]                         ; IV, bytes 0..7
     vmovd       xmm2, [rcx + 8]                     ; bytes 8..11
     vpunpcklqdq xmm1, xmm1, xmm2                    ; IV
     vporq       xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x16_alike_first_number]  ; IV || 1
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_counter
 .one_other:
     vmovdqu64   xmm1, [rel gcm128_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
@@ -8048,7 +8464,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, 0x10
     jae         .one_iv_whole
 .one_iv_after_whole:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .one_iv_lengths
 .one_iv_short:
@@ -8056,7 +8471,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     sub         rdx, rax
     cmp         rax, 0x08
     jae         .one_iv_few_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_iv_few_under_4
     vmovd       xmm4, [rcx]                         ; the first bytes
@@ -8120,18 +8534,21 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rbp, 0x11
     jae         .one_more
     vpxorq      xmm2, xmm2, xmm2
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .one_text
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, rbp
     cmp         rbp, 0x10
     jae         .one_padded_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x08
     jb          .one_padded_under_8
     vmovq       xmm2, [r9]                          ; the first bytes
     vmovq       xmm3, [r9 + rbp - 8]                ; the last bytes
     vpshufb     xmm3, xmm3, [rax + 24]              ; in their places
     vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_padded_done
 .one_padded_under_8:
     cmp         rbp, 0x04
@@ -8163,6 +8580,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   xmm2, [r9]                          ; whole blocks
 .one_padded_done:
     vpshufb     xmm2, xmm2, xmm0                    ; AAD
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_text
 .one_more:
     mov         rax, rbp
@@ -8173,12 +8591,9 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     sub         r8, rax                             ; bytes before it
     lea         rcx, [r9 + r8]                      ; the last block
     vpxorq      xmm2, xmm2, xmm2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .one_aad_tail
 .one_aad_groups:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .one_aad_group:
     vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C3·H^2: C
@@ -8236,7 +8651,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_aad_first
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm8, xmm8, xmm8
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_aad_rest
 .one_aad_first:
     vmovdqu64   zmm3, [r9]                          ; C·H^m: C, bytes as in memory
@@ -8348,60 +8763,58 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm2, xmm2, xmm3                    ; S = X + the last block
 .one_text:
     mov         r9, rbx
-    vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm15, [rdi + 784]              ; k_1
-    vbroadcasti64x2 zmm16, [rdi + 800]              ; k_2
-    vbroadcasti64x2 zmm17, [rdi + 816]              ; k_3
-    vbroadcasti64x2 zmm18, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm19, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm20, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm21, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm23, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm24, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm25, [rdi + 928]              ; k_10
-    vpshufb     zmm4, zmm1, zmm0                    ; counter block
+    vbroadcasti64x2 zmm13, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm14, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm15, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm16, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm17, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm18, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm19, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm20, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm21, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm22, [rdi + 928]              ; k_10
+    vpshufb     zmm3, zmm1, zmm0                    ; counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_one]  ; the next counters
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jae         .one_groups
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm5, rbx
+    vmovq       xmm4, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm6, rbp
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
+    vmovq       xmm5, rbp
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     cmp         r9, 0x41
     jae         .one_alone_more
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jae         .one_alone_from_17
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x01
     jae         .one_alone_from_1
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm1, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vmovdqu64   xmm3, [rdi + 784]                   ; AES: k_1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
-    vmovdqu64   xmm3, [rdi + 800]                   ; AES: k_2
-    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 2
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm3, zmm1                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm5, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm5                    ; AES: round 1
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm6, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 2
+    vpternlogq  xmm7, xmm3, xmm5, 0x96              ; S: LO += it
     vmovdqu64   xmm3, [rdi + 816]                   ; AES: k_3
-    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: LO += it
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
     vmovdqu64   xmm3, [rdi + 832]                   ; AES: k_4
-    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 4
-    vmovdqu64   xmm3, [rdi + 848]                   ; AES: k_5
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
-    vpclmulqdq  xmm3, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 5
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
     vmovdqu64   xmm5, [rdi + 864]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm5                    ; AES: round 6
-    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; S: HI += it
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
     vmovdqu64   xmm3, [rdi + 880]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 7
     vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
@@ -8411,10 +8824,9 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   xmm3, [rdi + 912]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 9
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm1, xmm1, xmm25                   ; AES: E_K(J_0)
+    vaesenclast xmm1, xmm1, xmm22                   ; AES: E_K(J_0)
     vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
     vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_1:
     cmp         r9, 0x10
@@ -8423,78 +8835,78 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     sub         rax, r9
     cmp         r9, 0x08
     jae         .one_alone_in_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm6, [r10]                         ; the first bytes
-    vmovd       xmm7, [r10 + r9 - 4]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rax + 20]              ; in their places
-    vporq       xmm6, xmm6, xmm7                    ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovd       xmm5, [r10]                         ; the first bytes
+    vmovd       xmm6, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm7, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x01
-    vporq       xmm6, xmm6, xmm7
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm7, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x02
-    vporq       xmm6, xmm6, xmm7
-    vpandq      xmm6, xmm6, [rax + 112]             ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm6, [r10]                         ; the first bytes
-    vmovq       xmm7, [r10 + r9 - 8]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rax + 24]              ; in their places
-    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    vmovq       xmm5, [r10]                         ; the first bytes
+    vmovq       xmm6, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
 .one_alone_in_1_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm2, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm22, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
     vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
@@ -8507,7 +8919,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
@@ -8524,6 +8935,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpextrb     byte [r11 + rcx], xmm1, 0x00        ; byte n >> 1
     vpshufb     xmm1, xmm8, [rax + r9 + 15]         ; the last bytes
     vpextrb     byte [r11 + r9 - 1], xmm1, 0x00     ; the last bytes
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_out_1_done
 .one_alone_out_1_longest:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
@@ -8531,48 +8943,50 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpshufb     xmm1, xmm8, [rax + r9 + 8]          ; the last bytes
     vpextrq     [r11 + r9 - 8], xmm1, 0x00          ; the last bytes
 .one_alone_out_1_done:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm5, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm22, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
     vpandq      zmm1, zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
@@ -8584,58 +8998,59 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm8                         ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_17:
     cmp         r9, 0x31
     jae         .one_alone_from_49
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm6, [r10]                         ; whole blocks
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm2, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm22, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
     vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
@@ -8658,49 +9073,50 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 .one_alone_from_33:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm6, [r10]                         ; whole blocks
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm2, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm22, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
     vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
@@ -8720,56 +9136,58 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpshufb     xmm1, xmm1, [rax + r9 + 144]        ; in front
     vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
     vmovdqu64   [r11 + r9 - 16], xmm1               ; written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_49:
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm6, [r10]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [r10 + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [r10]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm2, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
     vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm22, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
     vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
@@ -8792,46 +9210,47 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [r11 + r9 - 16], xmm1               ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm6, [r10]                         ; whole blocks
+    vmovdqu64   zmm5, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm22, zmm5                   ; AES: k_Nr + text
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
     vpshufb     zmm3, zmm1, zmm0                    ; C
@@ -8842,7 +9261,6 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     vmovdqu64   [r11], zmm1                         ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_more:
     mov         rax, r9
@@ -8858,35 +9276,35 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_alone_in_longest
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm6, [rsi]                         ; whole blocks
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 32]              ; those of the last block, zero-padded
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm6, [rsi]                         ; whole blocks
+    vmovdqu64   zmm5, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -8894,59 +9312,60 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     sub         r8, rsi                             ; H^(m+1)
     cmp         r9, 0xc1
     jae         .one_alone_over_3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm9, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm7                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm3, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
     vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
-    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 2
+    vpternlogq  xmm9, xmm3, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm3, zmm6, zmm15                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm6, xmm7, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm17                   ; AES: round 5
     vpclmulqdq  xmm7, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm7, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm18                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 7
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm6, xmm19                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     xmm7, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vpxorq      xmm4, xmm9, xmm6                    ; S: LO += it
+    vaesenc     xmm6, xmm7, xmm21                   ; AES: round 9
+    vaesenclast xmm6, xmm6, xmm22                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vpxorq      zmm3, zmm25, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm22, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm5, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm5, zmm22, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm10, zmm1, zmm5                   ; AES: last round: the other text
     vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
     vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
@@ -8966,75 +9385,76 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm4, zmm7, zmm15                   ; AES: round 1
-    vaesenc     zmm7, zmm8, zmm15                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm8                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm3, zmm8                    ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
     vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
     vpternlogq  xmm10, xmm9, xmm8, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
     vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm7, zmm21                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 8
     vpclmulqdq  xmm7, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm8, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vaesenc     zmm8, zmm4, zmm21                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
     vpxorq      xmm4, xmm10, xmm7                   ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, [r10]                  ; AES: k_Nr + text
+    vpxorq      zmm3, zmm22, [r10]                  ; AES: k_Nr + text
     vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm7, zmm25, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm6, zmm22, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm5, zmm22, zmm5                   ; AES: k_Nr + text
     vpxorq      xmm2, xmm9, xmm2                    ; S: HI += it
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vaesenclast zmm10, zmm1, zmm5                   ; AES: last round: the other text
     vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpshufb     zmm5, zmm6, zmm0                    ; C
     vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
     vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
     vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
@@ -9057,97 +9477,98 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm10, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm4, zmm7, zmm15                   ; AES: round 1
-    vaesenc     zmm7, zmm8, zmm15                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm15                   ; AES: round 1
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm9                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm4, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      zmm8, zmm8, zmm9                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm9                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm9                    ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
     vpclmulqdq  xmm9, xmm2, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 2
     vpternlogq  xmm11, xmm10, xmm9, 0x96            ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 3
-    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vpclmulqdq  xmm10, xmm4, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
     vpclmulqdq  xmm9, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
-    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm5, zmm8, zmm21                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vpternlogq  xmm10, xmm4, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm4, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm8, zmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 8
     vpclmulqdq  xmm8, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm9, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vaesenc     zmm9, zmm4, zmm21                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
     vpxorq      xmm4, xmm11, xmm8                   ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm22, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vpxorq      zmm8, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm6, zmm22, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm8, zmm22, [r10 + 128]            ; AES: k_Nr + text
     vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
-    vpxorq      zmm8, zmm25, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
     vpxorq      xmm2, xmm10, xmm2                   ; S: HI += it
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
+    vpxorq      zmm5, zmm22, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm1, zmm5                   ; AES: last round: the other text
     vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm7, zmm0                    ; C
     vpclmulqdq  zmm6, zmm5, [r8 + 512], 0x00        ; C3: A0·K0
     vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C3: A0·K1
     vpclmulqdq  zmm8, zmm5, [r8 + 128], 0x01        ; C3: A1·B0
@@ -9170,6 +9591,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r11 + rdx]                    ; the last register
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_alone_out_longest
     cmp         rax, 0x31
@@ -9186,6 +9608,7 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
     vmovdqu64   [rcx], ymm10                        ; written
@@ -9235,196 +9658,199 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm9, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm1, zmm7                   ; AES: 4 blocks ahead
+    vmovdqu64   zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_words_0]  ; words_0
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm9, xmm2, [rdi + 688], 0x00       ; A0·K0
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm11, zmm1, zmm8                   ; AES: 8 blocks ahead
-    vpclmulqdq  xmm12, xmm2, [rdi + 688], 0x00      ; A0·K0
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm13, zmm1, zmm5                   ; AES: 12 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm14, xmm2, [rdi + 304], 0x01      ; A1·B0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
-    vaesenc     zmm13, zmm13, zmm15                 ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 1
-    vpxorq      xmm12, xmm12, xmm14                 ; LO += it
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 2
-    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
-    vpclmulqdq  xmm22, xmm2, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpaddd      zmm1, zmm1, zmm4                    ; AES: the next counters
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm11                   ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm12, xmm2, [rdi + 304], 0x01      ; A1·B0
+    vpxorq      zmm10, zmm10, zmm11                 ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm11                   ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vpxorq      xmm9, xmm9, xmm12                   ; LO += it
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vpclmulqdq  xmm12, xmm2, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 5
-    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
-    vpshufd     xmm14, xmm12, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 6
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 7
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
-    vpternlogq  xmm22, xmm2, xmm14, 0x96            ; + HI
-    vaesenc     zmm2, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm9, zmm10, zmm23                  ; AES: round 8
-    vaesenc     zmm10, zmm11, zmm23                 ; AES: round 8
-    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
-    vpclmulqdq  xmm12, xmm12, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm25, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpxorq      xmm12, xmm12, xmm22                 ; RES = fold(LO) + HI
-    vpxorq      zmm2, zmm25, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
-    vpxorq      zmm2, zmm25, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
-    vpxorq      zmm2, zmm25, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vpshufd     xmm11, xmm9, 0x4e                   ; (LO1, LO0)
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vpternlogq  xmm12, xmm2, xmm11, 0x96            ; + HI
+    vaesenc     zmm2, zmm6, zmm20                   ; AES: round 8
+    vaesenc     zmm6, zmm7, zmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm8, zmm20                   ; AES: round 8
+    vaesenc     zmm8, zmm10, zmm20                  ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vpclmulqdq  xmm9, xmm9, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm22                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm22, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm2, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm10                        ; AES: written
+    vpxorq      xmm3, xmm9, xmm12                   ; RES = fold(LO) + HI
+    vpxorq      zmm2, zmm22, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm2, zmm22, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpxorq      zmm2, zmm22, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; k_0
+    vpaddd      zmm9, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm9, zmm9, zmm0                    ; counter block
+    vpxorq      zmm26, zmm9, zmm8                   ; + k_0
+    vpshufd     zmm8, zmm8, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .one_group:
-    vpshufb     zmm11, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
-    vpaddd      zmm13, zmm1, zmm7                   ; AES: 4 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpshufd     zmm9, zmm1, 0x00                    ; AES
+    vpshufb     zmm7, zmm7, zmm0                    ; C3·H^2: C
+    vpaddd      zmm1, zmm1, zmm4                    ; AES: the next counters
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm14, zmm1, zmm8                   ; AES: 8 blocks ahead
-    vpclmulqdq  zmm28, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm1, zmm5                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm26, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
-    vpclmulqdq  zmm27, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 1
-    vaesenc     zmm13, zmm13, zmm15                 ; AES: round 1
-    vpclmulqdq  zmm26, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 1
-    vpternlogq  zmm27, zmm10, zmm26, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm10, zmm11, zmm16                 ; AES: round 2
-    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
-    vaesenc     zmm11, zmm13, zmm16                 ; AES: round 2
-    vaesenc     zmm13, zmm14, zmm16                 ; AES: round 2
-    vpclmulqdq  zmm14, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
-    vpclmulqdq  zmm26, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 3
-    vpternlogq  zmm28, zmm14, zmm26, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm14, zmm22, zmm17                 ; AES: round 3
+    vpaddd      zmm9, zmm9, zmm5                    ; AES: four registers' numbers
+    vpclmulqdq  zmm27, zmm7, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: as in memory
+    vpxorq      zmm9, zmm9, zmm8                    ; AES: + k_0
+    vpclmulqdq  zmm11, zmm7, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vmovdqa64   zmm12, zmm26
+    vpshufd     zmm12{k1}, zmm9, 0xff               ; AES
+    vmovdqa64   zmm23, zmm26
+    vpshufd     zmm23{k1}, zmm9, 0xaa               ; AES
+    vpclmulqdq  zmm24, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vmovdqa64   zmm25, zmm26
+    vpshufd     zmm25{k1}, zmm9, 0x55               ; AES
+    vpternlogq  zmm27, zmm11, zmm24, 0x96           ; C2·H^3: LO += it
+    vpshufd     zmm26{k1}, zmm9, 0x00               ; AES
+    vpclmulqdq  zmm28, zmm7, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm9, zmm12, zmm13                  ; AES: round 1
+    vaesenc     zmm11, zmm23, zmm13                 ; AES: round 1
+    vpclmulqdq  zmm7, zmm7, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm12, zmm25, zmm13                 ; AES: round 1
+    vpclmulqdq  zmm23, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm24, zmm26, zmm13                 ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 2
+    vpternlogq  zmm28, zmm7, zmm23, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm7, zmm11, zmm14                  ; AES: round 2
+    vaesenc     zmm11, zmm12, zmm14                 ; AES: round 2
+    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^3: C
+    vaesenc     zmm12, zmm24, zmm14                 ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm23, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm24, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 3
+    vpternlogq  zmm27, zmm23, zmm24, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 4
-    vpclmulqdq  zmm22, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 4
-    vpternlogq  zmm27, zmm2, zmm22, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm10, zmm19                  ; AES: round 5
-    vaesenc     zmm10, zmm11, zmm19                 ; AES: round 5
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
-    vaesenc     zmm11, zmm13, zmm19                 ; AES: round 5
-    vpxorq      zmm4, zmm4, zmm12                   ; C1·H^4: A = X + C
-    vaesenc     zmm12, zmm14, zmm19                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
-    vpclmulqdq  zmm13, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 6
-    vpclmulqdq  zmm14, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
-    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 7
-    vpclmulqdq  zmm13, zmm4, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vpternlogq  zmm27, zmm9, zmm13, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm9, zmm11, zmm23                  ; AES: round 8
-    vaesenc     zmm11, zmm12, zmm23                 ; AES: round 8
-    vpclmulqdq  zmm12, zmm4, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
-    vpxorq      zmm12, zmm28, zmm12                 ; C1·H^4: LO += it
-    vaesenc     zmm13, zmm9, zmm24                  ; AES: round 9
-    vpclmulqdq  zmm9, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
-    vpxorq      zmm4, zmm25, [r10]                  ; AES: k_Nr + text
-    vpshufd     zmm14, zmm12, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpternlogq  zmm27, zmm9, zmm14, 0x96            ; reduce: + HI
-    vpxorq      zmm2, zmm25, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm10, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm12, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
-    vpxorq      zmm2, zmm2, zmm27                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm10, zmm25, [r10 + 128]           ; AES: k_Nr + text
-    vaesenclast zmm10, zmm13, zmm10                 ; AES: last round: the other text
-    vextracti64x4 ymm12, zmm2, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
-    vpxorq      zmm13, zmm25, [r10 + 192]           ; AES: k_Nr + text
-    vpxorq      ymm12, ymm2, ymm12                  ; reduce: add up the lanes
-    vaesenclast zmm2, zmm11, zmm13                  ; AES: last round: the other text
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 4
+    vpclmulqdq  zmm23, zmm6, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 5
+    vpternlogq  zmm28, zmm2, zmm23, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm7, zmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm11, zmm17                  ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm0                  ; C1·H^4: C
+    vaesenc     zmm11, zmm12, zmm17                 ; AES: round 5
+    vpxorq      zmm3, zmm10, zmm3                   ; C1·H^4: A = X + C
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm6, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 6
+    vpclmulqdq  zmm12, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 7
+    vpternlogq  zmm27, zmm10, zmm12, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm10, zmm11, zmm19                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm3, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vpternlogq  zmm28, zmm6, zmm11, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm6, zmm10, zmm20                  ; AES: round 8
+    vpclmulqdq  zmm10, zmm3, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 9
+    vpxorq      zmm11, zmm27, zmm10                 ; C1·H^4: LO += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm12, zmm6, zmm21                  ; AES: round 9
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpxorq      zmm6, zmm22, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm9, zmm6                   ; AES: last round: the other text
+    vpshufd     zmm6, zmm11, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [r11], zmm10                        ; AES: written
+    vpternlogq  zmm28, zmm3, zmm6, 0x96             ; reduce: + HI
+    vpxorq      zmm3, zmm22, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm2, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm11, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm3, zmm22, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      zmm2, zmm2, zmm28                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm7, zmm7, zmm3                    ; AES: last round: the other text
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpxorq      zmm9, zmm22, [r10 + 192]            ; AES: k_Nr + text
+    vpxorq      ymm3, ymm2, ymm3                    ; reduce: add up the lanes
+    vaesenclast zmm2, zmm12, zmm9                   ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
-    vextracti64x2 xmm11, ymm12, 0x01                ; reduce: upper lanes
-    vpxorq      xmm12, xmm12, xmm11                 ; reduce: add up the lanes
+    vextracti64x2 xmm9, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm9                    ; reduce: add up the lanes
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
@@ -9433,10 +9859,10 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 .one_after_group:
 .one_rest:
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm6, rbx
+    vmovq       xmm4, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm11, rbp
-    vpunpcklqdq xmm6, xmm6, xmm11                   ; bits of both lengths, bytes reversed
+    vmovq       xmm5, rbp
+    vpunpcklqdq xmm5, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -9446,76 +9872,75 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     mov         rdx, r9
     sub         rdx, rax                            ; bytes before the last register
     lea         rsi, [r10 + rdx]                    ; the last register
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm11, [rsi]                        ; whole blocks
-    vinserti64x2 zmm11, zmm11, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm13, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm13, xmm13, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm11, zmm11, xmm13, 0x03          ; with them
+    vmovdqu64   ymm4, [rsi]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm8, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm8, zmm4, xmm8, 0x03             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm11, [rsi]                        ; whole blocks
-    vmovdqu64   xmm13, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm13, xmm13, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm11, zmm11, xmm13, 0x02          ; with them
+    vmovdqu64   ymm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm8, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm8, zmm4, xmm8, 0x02             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm11, [rsi]                        ; whole blocks
-    vmovdqu64   xmm13, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm13, xmm13, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm11, ymm11, xmm13, 0x01          ; with them
+    vmovdqu64   xmm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm8, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm8, ymm4, xmm8, 0x01             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm11, [rsi]                        ; whole blocks
+    vmovdqu64   xmm8, [rsi]                         ; whole blocks
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm11, [rsi]                        ; the first bytes
-    vmovq       xmm13, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm13, xmm13, [rcx + 24]            ; in their places
-    vporq       xmm11, xmm11, xmm13                 ; zero-padded
+    vmovq       xmm4, [rsi]                         ; the first bytes
+    vmovq       xmm8, [rsi + rax - 8]               ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
+    vporq       xmm8, xmm4, xmm8                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm11, [rsi]                        ; the first bytes
-    vmovd       xmm13, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm13, xmm13, [rcx + 20]            ; in their places
-    vporq       xmm11, xmm11, xmm13                 ; zero-padded
+    vmovd       xmm4, [rsi]                         ; the first bytes
+    vmovd       xmm8, [rsi + rax - 4]               ; the last bytes
+    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
+    vporq       xmm8, xmm4, xmm8                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r8d, byte [rsi]                     ; byte 0
-    vmovq       xmm11, r8
+    vmovq       xmm4, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, rax
     shr         r8, 0x01
     movzx       r8d, byte [rsi + r8]                ; byte n >> 1
-    vmovq       xmm13, r8
+    vmovq       xmm8, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm13, xmm13, 0x01
-    vporq       xmm11, xmm11, xmm13
+    vpslldq     xmm8, xmm8, 0x01
+    vporq       xmm4, xmm4, xmm8
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm13, rsi
+    vmovq       xmm8, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm13, xmm13, 0x02
-    vporq       xmm11, xmm11, xmm13
-    vpandq      xmm11, xmm11, [rcx + 112]           ; zero-padded
+    vpslldq     xmm8, xmm8, 0x02
+    vporq       xmm4, xmm4, xmm8
+    vpandq      xmm8, xmm4, [rcx + 112]             ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm11, [rsi]                        ; whole blocks
+    vmovdqu64   zmm8, [rsi]                         ; whole blocks
 .one_rest_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -9523,67 +9948,67 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     sub         r8, rsi                             ; H^(m+1)
     cmp         r9, 0x81
     jae         .one_rest_over_2
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vpshufb     zmm5, zmm10, zmm0                   ; C3·H^2: C
+    vpshufb     zmm4, zmm7, zmm0                    ; C3·H^2: C
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x00       ; C3·H^2: A0·K0
-    vpclmulqdq  zmm7, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm2, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C2·H^3: LO += it
-    vpclmulqdq  zmm10, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vpclmulqdq  zmm3, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vpclmulqdq  zmm5, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vpshufb     zmm3, zmm9, zmm0                    ; C2·H^3: C
-    vpclmulqdq  zmm5, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C1·H^4: LO += it
+    vpclmulqdq  zmm12, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  zmm11, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpternlogq  zmm12, zmm7, zmm11, 0x96            ; C2·H^3: LO += it
+    vpclmulqdq  zmm11, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpxorq      zmm1, zmm1, zmm9                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpclmulqdq  zmm7, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; C2·H^3: HI += it
+    vpshufb     zmm4, zmm6, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm6, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vpternlogq  zmm10, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm2, zmm4, zmm0                    ; C1·H^4: C
-    vpxorq      zmm2, zmm2, zmm12                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm8, zmm4, zmm5, 0x96              ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm11, zmm2, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vpshufb     zmm2, zmm10, zmm0                   ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm3                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vpternlogq  zmm10, zmm3, zmm4, 0x96             ; C1·H^4: HI += it
+    vpternlogq  zmm11, zmm3, zmm4, 0x96             ; C1·H^4: HI += it
     vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm3, zmm8, zmm3                    ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpxorq      zmm3, zmm12, zmm3                   ; C1·H^4: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
     vpshufd     zmm4, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; reduce: + HI
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  xmm2, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
-    vpxorq      zmm5, zmm25, zmm11                  ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm2, xmm6                    ; lengths: HI += it
-    vaesenclast zmm11, zmm1, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm6, zmm22, zmm8                   ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm5                    ; lengths: HI += it
+    vaesenclast zmm12, zmm1, zmm6                   ; AES: last round: the other text
     vpclmulqdq  zmm1, zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm10                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm1, zmm1, zmm11                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm12, xmm1, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm11, [rcx + 112]            ; AES: C, zero-padded
+    vpxorq      xmm3, xmm1, xmm3                    ; reduce: add up the lanes
+    vpandq      zmm1, zmm12, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm12                   ; A = X + C
+    vpxorq      zmm1, zmm1, zmm3                    ; A = X + C
     vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
@@ -9592,86 +10017,87 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm5, zmm10, zmm0                   ; C3·H^2: C
-    vpshufb     zmm8, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm4, zmm7, zmm0                    ; C3·H^2: C
+    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm1, zmm1, zmm7                    ; AES: 4 blocks ahead
-    vpclmulqdq  zmm13, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  zmm7, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm23, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm10, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpternlogq  zmm13, zmm7, zmm10, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm10, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm3, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm5, zmm8, zmm15                   ; AES: round 1
-    vpclmulqdq  zmm7, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C2·H^3: HI += it
-    vpshufb     zmm3, zmm9, zmm0                    ; C2·H^3: C
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
-    vpclmulqdq  zmm7, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm4, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm11, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vbroadcasti64x2 zmm12, [rdi + 768]              ; AES: k_0
+    vpternlogq  zmm23, zmm9, zmm11, 0x96            ; C2·H^3: LO += it
+    vpxorq      zmm7, zmm7, zmm12                   ; AES: + k_0
+    vpclmulqdq  zmm11, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpxorq      zmm1, zmm1, zmm12                   ; AES: + k_0
+    vpclmulqdq  zmm9, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vpternlogq  zmm11, zmm4, zmm9, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpshufb     zmm4, zmm6, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm6, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vpternlogq  zmm23, zmm6, zmm9, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 4
-    vpternlogq  zmm10, zmm2, zmm7, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm2, zmm4, zmm0                    ; C1·H^4: C
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vpxorq      zmm2, zmm2, zmm12                   ; C1·H^4: A = X + C
-    vaesenc     zmm4, zmm5, zmm19                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm7, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vpternlogq  zmm13, zmm5, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm4, zmm21                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm5, zmm13, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpshufd     zmm4, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm2, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm7, zmm25, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm2, xmm6                    ; lengths: HI += it
-    vpclmulqdq  zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm5, zmm5, zmm10                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm25, zmm11                  ; AES: k_Nr + text
-    vextracti64x4 ymm7, zmm5, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm1, zmm6                   ; AES: last round: the other text
-    vpxorq      ymm1, ymm5, ymm7                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm12, xmm1, xmm5                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm11, [rcx + 112]            ; AES: C, zero-padded
+    vaesenc     zmm6, zmm7, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vpternlogq  zmm11, zmm2, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm6, zmm16                   ; AES: round 4
+    vpshufb     zmm6, zmm10, zmm0                   ; C1·H^4: C
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 7
+    vpxorq      zmm6, zmm23, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 8
+    vpshufd     zmm4, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm11, zmm3, zmm4, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 9
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm4, xmm3, xmm4                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm7, zmm22, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm7, zmm2, zmm7                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm5                    ; lengths: HI += it
+    vpclmulqdq  zmm3, zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm3, zmm3, zmm11                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm5, zmm22, zmm8                   ; AES: k_Nr + text
+    vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm12, zmm1, zmm5                   ; AES: last round: the other text
+    vextracti64x2 xmm1, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm1                    ; reduce: add up the lanes
+    vpandq      zmm1, zmm12, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm1, zmm1, zmm0                    ; C
     vpclmulqdq  zmm5, zmm1, [r8 + 448], 0x00        ; C2: A0·K0
     vpclmulqdq  zmm6, zmm1, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm8, zmm1, [r8 + 64], 0x01         ; C2: A1·B0
     vpclmulqdq  zmm1, zmm1, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C2: LO += it
     vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm3, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm12                   ; A = X + C
+    vpshufb     zmm1, zmm7, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm3                    ; A = X + C
     vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
@@ -9680,111 +10106,112 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
-    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm4, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm7, zmm7, zmm0                    ; C3·H^2: C
+    vpaddd      zmm9, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm1, zmm1, zmm8                    ; AES: 8 blocks ahead
-    vpclmulqdq  zmm8, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm24, zmm7, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm11, zmm7, [rdi + 192], 0x01      ; C3·H^2: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm13, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
-    vpternlogq  zmm14, zmm8, zmm13, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
-    vpternlogq  zmm13, zmm3, zmm8, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vpshufb     zmm3, zmm9, zmm0                    ; C2·H^3: C
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
-    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vbroadcasti64x2 zmm23, [rdi + 768]              ; AES: k_0
+    vpternlogq  zmm24, zmm11, zmm12, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm4, zmm4, zmm23                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm7, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpxorq      zmm9, zmm9, zmm23                   ; AES: + k_0
+    vpclmulqdq  zmm7, zmm7, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpxorq      zmm1, zmm1, zmm23                   ; AES: + k_0
+    vpclmulqdq  zmm11, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 1
+    vpternlogq  zmm12, zmm7, zmm11, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm7, zmm9, zmm13                   ; AES: round 1
+    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^3: C
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vpternlogq  zmm24, zmm9, zmm11, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 3
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
-    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vpternlogq  zmm13, zmm2, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm5, zmm18                   ; AES: round 4
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
-    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm12                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vpclmulqdq  zmm7, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
-    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vpternlogq  zmm13, zmm3, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
-    vpxorq      zmm3, zmm14, zmm3                   ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpshufd     zmm7, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpclmulqdq  xmm7, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm8, zmm25, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenclast zmm8, zmm2, zmm8                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm6                    ; lengths: HI += it
-    vmovdqu64   [r11], zmm8                         ; AES: written
-    vpclmulqdq  zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm6, zmm25, [r10 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, zmm13                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vpternlogq  zmm12, zmm2, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 4
+    vpshufb     zmm4, zmm10, zmm0                   ; C1·H^4: C
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vpxorq      zmm3, zmm4, zmm3                    ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm4, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vpternlogq  zmm24, zmm4, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm4, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vpternlogq  zmm12, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 7
+    vpxorq      zmm6, zmm24, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm7, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 8
+    vpternlogq  zmm12, zmm3, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm9, zmm4, zmm21                   ; AES: round 9
+    vpxorq      xmm4, xmm3, xmm7                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm7, zmm22, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm7, zmm2, zmm7                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm5                    ; lengths: HI += it
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpclmulqdq  zmm3, zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm5, zmm22, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm12                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
     vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
     vmovdqu64   [r11 + 64], zmm5                    ; AES: written
     vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
-    vpxorq      zmm6, zmm25, zmm11                  ; AES: k_Nr + text
-    vextracti64x2 xmm7, ymm3, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm1, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm12, xmm3, xmm7                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm11, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpxorq      zmm6, zmm22, zmm8                   ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm12, zmm1, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm3, xmm8                    ; reduce: add up the lanes
+    vpandq      zmm1, zmm12, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C2: HI += it
     vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm5, zmm1, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm1, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm1, [r8 + 128], 0x01        ; C3: A1·B0
     vpclmulqdq  zmm1, zmm1, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm8, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm12                   ; A = X + C
+    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm7, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm3                    ; A = X + C
     vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
@@ -9793,130 +10220,131 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm13, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
-    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm4, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm7, zmm7, zmm0                    ; C3·H^2: C
+    vpaddd      zmm9, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm22, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm8, zmm1, zmm8                    ; AES: 8 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpaddd      zmm1, zmm1, zmm5                    ; AES: 12 blocks ahead
-    vpclmulqdq  zmm5, zmm2, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm11, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm25, zmm7, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm12, zmm7, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm23, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
-    vpternlogq  zmm22, zmm14, zmm5, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm5, zmm7, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vpxorq      zmm7, zmm8, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm8, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm13, zmm15                  ; AES: round 1
-    vpclmulqdq  zmm10, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 1
-    vpternlogq  zmm14, zmm8, zmm10, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 1
-    vpshufb     zmm8, zmm9, zmm0                    ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
-    vpclmulqdq  zmm9, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm8, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 2
-    vpternlogq  zmm22, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
+    vbroadcasti64x2 zmm24, [rdi + 768]              ; AES: k_0
+    vpternlogq  zmm25, zmm12, zmm23, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm4, zmm4, zmm24                   ; AES: + k_0
+    vpclmulqdq  zmm23, zmm7, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpxorq      zmm9, zmm9, zmm24                   ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm24                 ; AES: + k_0
+    vpclmulqdq  zmm7, zmm7, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpxorq      zmm1, zmm1, zmm24                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 1
+    vpternlogq  zmm23, zmm7, zmm12, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm7, zmm9, zmm13                   ; AES: round 1
+    vaesenc     zmm9, zmm11, zmm13                  ; AES: round 1
+    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^3: C
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vpclmulqdq  zmm12, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 2
+    vpternlogq  zmm25, zmm11, zmm12, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 3
     vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm8, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 3
-    vpternlogq  zmm14, zmm2, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm3, zmm18                   ; AES: round 4
-    vpshufb     zmm3, zmm4, zmm0                    ; C1·H^4: C
-    vaesenc     zmm4, zmm5, zmm18                   ; AES: round 4
-    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 4
-    vpxorq      zmm3, zmm3, zmm12                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 4
-    vpclmulqdq  zmm7, zmm8, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 5
-    vpternlogq  zmm22, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm8, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 6
-    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
-    vpxorq      zmm7, zmm22, zmm7                   ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 3
+    vpternlogq  zmm23, zmm2, zmm11, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 4
+    vpshufb     zmm4, zmm10, zmm0                   ; C1·H^4: C
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vpxorq      zmm3, zmm4, zmm3                    ; C1·H^4: A = X + C
+    vaesenc     zmm4, zmm9, zmm16                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vpternlogq  zmm25, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 6
+    vpternlogq  zmm23, zmm6, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vpxorq      zmm6, zmm25, zmm6                   ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 7
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpternlogq  zmm14, zmm3, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpclmulqdq  xmm8, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm9, zmm4, zmm24                   ; AES: round 9
-    vpxorq      xmm4, xmm5, xmm8                    ; lengths: LO += it
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm8, zmm25, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenclast zmm8, zmm2, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm8                         ; AES: written
-    vpxorq      xmm2, xmm5, xmm6                    ; lengths: HI += it
-    vpxorq      zmm5, zmm25, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm6, zmm6, zmm14                   ; reduce: RES = fold(LO) + HI
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpshufd     zmm9, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vpternlogq  zmm23, zmm3, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm4, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 9
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vpxorq      xmm4, xmm4, xmm9                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm10, zmm22, [r10]                 ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenclast zmm10, zmm2, zmm10                  ; AES: last round: the other text
+    vpxorq      xmm2, xmm9, xmm5                    ; lengths: HI += it
+    vmovdqu64   [r11], zmm10                        ; AES: written
+    vpxorq      zmm5, zmm22, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm6, zmm23                   ; reduce: RES = fold(LO) + HI
     vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm7, zmm25, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      zmm7, zmm22, [r10 + 128]            ; AES: k_Nr + text
     vextracti64x4 ymm9, zmm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpxorq      ymm6, ymm6, ymm9                    ; reduce: add up the lanes
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm25, zmm11                  ; AES: k_Nr + text
-    vextracti64x2 xmm9, ymm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm1, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm12, xmm6, xmm9                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm11, [rcx + 112]            ; AES: C, zero-padded
+    vaesenclast zmm7, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      ymm3, ymm6, ymm9                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vextracti64x2 xmm6, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm22, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm1, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm3, xmm6                    ; reduce: add up the lanes
+    vpandq      zmm1, zmm12, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm5, zmm5, zmm0                    ; C
     vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
     vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
     vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
     vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C3: HI += it
     vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm1, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm5, zmm1, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r8 + 192], 0x01        ; C4: A1·B0
     vpclmulqdq  zmm1, zmm1, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm8, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm12                   ; A = X + C
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm10, zmm0                   ; C
+    vpxorq      zmm1, zmm1, zmm3                    ; A = X + C
     vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
@@ -9925,16 +10353,16 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r11 + rdx]                    ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm1, zmm11, 0x02
-    vmovdqu64   [rcx], ymm11                        ; written
+    vextracti64x2 xmm1, zmm12, 0x02
+    vmovdqu64   [rcx], ymm12                        ; written
     vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm11, 0x03
+    vextracti64x2 xmm3, zmm12, 0x03
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
@@ -9945,10 +10373,10 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm11                        ; written
-    vextracti64x2 xmm1, zmm11, 0x01
+    vmovdqu64   [rcx], ymm12                        ; written
+    vextracti64x2 xmm1, zmm12, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm11, 0x02
+    vextracti64x2 xmm3, zmm12, 0x02
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
@@ -9958,49 +10386,49 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm11                        ; written
+    vmovdqu64   [rcx], xmm12                        ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm1, zmm11, 0x01
-    vpxorq      xmm1, xmm1, xmm11                   ; what the end differs by
+    vextracti64x2 xmm1, zmm12, 0x01
+    vpxorq      xmm1, xmm1, xmm12                   ; what the end differs by
     vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm11, [rdx + rax + 160]      ; in front
+    vpshufb     xmm3, xmm12, [rdx + rax + 160]      ; in front
     vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm11                        ; written
+    vmovdqu64   [rcx], xmm12                        ; written
     jmp         short .one_rest_out_done
 .one_rest_out_under_16:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm11, 0x00                  ; the first bytes
-    vpshufb     xmm1, xmm11, [rdx + rax + 8]        ; the last bytes
+    vpextrq     [rcx], xmm12, 0x00                  ; the first bytes
+    vpshufb     xmm1, xmm12, [rdx + rax + 8]        ; the last bytes
     vpextrq     [rcx + rax - 8], xmm1, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm11                        ; the first bytes
-    vpshufb     xmm1, xmm11, [rdx + rax + 12]       ; the last bytes
+    vmovd       [rcx], xmm12                        ; the first bytes
+    vpshufb     xmm1, xmm12, [rdx + rax + 12]       ; the last bytes
     vmovd       [rcx + rax - 4], xmm1               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm11, 0x00             ; the first bytes
+    vpextrb     byte [rcx], xmm12, 0x00             ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm1, xmm11, [rdx + rsi + 16]
+    vpshufb     xmm1, xmm12, [rdx + rsi + 16]
     vpextrb     byte [rcx + rsi], xmm1, 0x00        ; byte n >> 1
-    vpshufb     xmm1, xmm11, [rdx + rax + 15]       ; the last bytes
+    vpshufb     xmm1, xmm12, [rdx + rax + 15]       ; the last bytes
     vpextrb     byte [rcx + rax - 1], xmm1, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm11                        ; written
+    vmovdqu64   [rcx], zmm12                        ; written
 .one_rest_out_done:
 .one_rest_reduce:
     vpclmulqdq  zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
@@ -10033,7 +10461,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     jmp         .next
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 520                            ; frame
+    add         rsp, 512                            ; frame
+    pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
@@ -10041,15 +10470,16 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 
 ; void gcm128_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   open each of count messages
-;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11
-;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack
+;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
+;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k1 k2 k3, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x16_alike_open_many:function (gcm128_avx512_k_clmul1_x16_alike_open_many.end - gcm128_avx512_k_clmul1_x16_alike_open_many)
 align 32
 gcm128_avx512_k_clmul1_x16_alike_open_many:
     endbr64
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
-    sub         rsp, 520                            ; frame
+    push        r12                                 ; callee-saved
+    sub         rsp, 512                            ; frame
     mov         [rsp + 384], rdx
 .next:
     vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
@@ -10057,14 +10487,108 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 384]
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 40]                     ; len
     mov         r8, [rsi + 48]                      ; aad_len
+    mov         rcx, rax
+    sub         rcx, 0x01
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 256
+    jae         .one
+    cmp         r8, 0x11
+    jae         .one
     mov         rcx, [rsi + 56]                     ; iv_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
+    jne         .mixed
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .mixed
+    mov         rcx, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, rax
+    jne         .mixed
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
+    jne         .mixed
+    mov         rcx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
+    jne         .mixed
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .mixed
+    mov         rcx, [rsi + 120]                    ; len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, rax
+    jne         .mixed
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
+    jne         .mixed
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .mixed
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .mixed
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .mixed
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .mixed
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .mixed
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .mixed
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .mixed
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .mixed
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x81
+    jae         .from_129
+    cmp         rax, 0x41
+    jae         .from_65
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x11
+    jae         .from_17
+    mov         rcx, rax
+    add         rcx, 0x0f
+    and         rcx, -16                            ; 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; m powers from the end
+    vbroadcasti64x2 zmm1, [rdx + 304]
+    vbroadcasti64x2 zmm2, [rdx + 688]
+    vbroadcasti64x2 zmm3, [rdx + 288]
+    vbroadcasti64x2 zmm4, [rdx + 672]
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm8, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm9, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm13, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm14, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm15, [rdi + 928]              ; k_10
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
+    vpxorq      zmm16, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
+    jb          .one
+    mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .one
     mov         rcx, [rsi + 64]                     ; tag_len
@@ -10115,105 +10639,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
     jne         .one
-    mov         rcx, r8
-    sub         rcx, 0x01
-    cmp         rcx, 0x10
-    jae         .one
-    mov         rcx, rax
-    sub         rcx, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 256
-    jae         .one
-    cmp         rax, 0x81
-    jae         .from_129
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x41
-    jae         .from_65
-    cmp         rax, 0x11
-    jae         .from_17
-    mov         rcx, rax
-    add         rcx, 0x0f
-    and         rcx, -16                            ; 16·m
-    mov         rdx, rdi
-    sub         rdx, rcx                            ; m powers from the end
-    vbroadcasti64x2 zmm1, [rdx + 304]
-    vbroadcasti64x2 zmm2, [rdx + 688]
-    vbroadcasti64x2 zmm3, [rdx + 288]
-    vbroadcasti64x2 zmm4, [rdx + 672]
-    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm8, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm9, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm13, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm14, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm15, [rdi + 928]              ; k_10
-    mov         ecx, 4095
-    kmovq       k1, rcx                             ; 12 bytes
-    vpxorq      zmm16, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
-    mov         rcx, [rsp + 384]
-    cmp         rcx, 0x04
-    jb          .one
-    mov         rcx, [rsi + 56]                     ; iv_len
-    cmp         rcx, 0x0c
-    jne         .one
-    mov         rcx, [rsi + 64]                     ; tag_len
-    cmp         rcx, 0x10
-    jne         .one
-    mov         rcx, [rsi + 40]                     ; len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, rax
-    jne         .one
-    mov         rcx, [rsi + 48]                     ; aad_len
-    cmp         rcx, r8
-    jne         .one
-    mov         rcx, [rsi + 136]                    ; iv_len
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x0c
-    jne         .one
-    mov         rcx, [rsi + 144]                    ; tag_len
-    cmp         rcx, 0x10
-    jne         .one
-    mov         rcx, [rsi + 120]                    ; len
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, rax
-    jne         .one
-    mov         rcx, [rsi + 128]                    ; aad_len
-    cmp         rcx, r8
-    jne         .one
-    mov         rcx, [rsi + 216]                    ; iv_len
-    cmp         rcx, 0x0c
-    jne         .one
-    mov         rcx, [rsi + 224]                    ; tag_len
-    cmp         rcx, 0x10
-    jne         .one
-    mov         rcx, [rsi + 200]                    ; len
-    cmp         rcx, rax
-    jne         .one
-    mov         rcx, [rsi + 208]                    ; aad_len
-    cmp         rcx, r8
-    jne         .one
-    mov         rcx, [rsi + 296]                    ; iv_len
-    cmp         rcx, 0x0c
-    jne         .one
-    mov         rcx, [rsi + 304]                    ; tag_len
-    cmp         rcx, 0x10
-    jne         .one
-    mov         rcx, [rsi + 280]                    ; len
-    cmp         rcx, rax
-    jne         .one
-    mov         rcx, [rsi + 288]                    ; aad_len
-    cmp         rcx, r8
-    jne         .one
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm17, xmm17, xmm17                 ; AAD
+    cmp         r8, 0x00
+    je          .block_first                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm18{k2}{z}, [rcx]                 ; AAD: aad
@@ -10293,9 +10725,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsp + 384]
     sub         rcx, 0x04
     mov         [rsp + 384], rcx
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -10305,10 +10735,10 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .block_group:
     mov         rcx, [rsp + 384]
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .block_no
     mov         rcx, [rsi + 56]                     ; iv_len
@@ -10362,10 +10792,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
     jne         .block_no
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm17, xmm17, xmm17                 ; AAD
+    cmp         r8, 0x00
+    je          .block_read                         ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AAD: aad
@@ -10522,6 +10955,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 328], rcx                    ; status
     vmovq       rcx, xmm17
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .block_wrong_3
 .block_judged_3:
@@ -10535,6 +10969,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
     mov         ecx, 0x01
     mov         [rsi - 568], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_judged_0
 .block_wrong_1:
     vpxorq      xmm17, xmm17, xmm17
@@ -10565,6 +11000,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
     mov         ecx, 0x01
     mov         [rsi - 328], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_judged_3
 .block_no:
 .block_after_group:
@@ -10644,6 +11080,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 8], rcx                      ; status
     vmovq       rcx, xmm0
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .block_last_wrong_3
 .block_last_judged_3:
@@ -10657,6 +11094,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
     mov         ecx, 0x01
     mov         [rsi - 248], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_last_judged_0
 .block_last_wrong_1:
     vpxorq      xmm0, xmm0, xmm0
@@ -10687,7 +11125,6 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
     mov         eax, 0x01
     mov         [rsi - 8], rax                      ; status
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_last_judged_3
 .from_17:
     mov         rcx, rax
@@ -10712,35 +11149,34 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      zmm13, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
     vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
     mov         rcx, [rsp + 384]
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .one
     mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .one
     mov         rcx, [rsi + 64]                     ; tag_len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jne         .one
     mov         rcx, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .one
     mov         rcx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, r8
     jne         .one
     mov         rcx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .one
     mov         rcx, [rsi + 144]                    ; tag_len
     cmp         rcx, 0x10
     jne         .one
     mov         rcx, [rsi + 120]                    ; len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .one
     mov         rcx, [rsi + 128]                    ; aad_len
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, r8
     jne         .one
     mov         rcx, [rsi + 216]                    ; iv_len
@@ -10767,10 +11203,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
     jne         .one
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm14, xmm14, xmm14                 ; AAD
+    cmp         r8, 0x00
+    je          .alike_first                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm14{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm15{k2}{z}, [rcx]                 ; AAD: aad
@@ -10890,11 +11329,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsp + 384]
     sub         rcx, 0x04
     mov         [rsp + 384], rcx
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -10903,6 +11338,9 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .alike_group:
     mov         rcx, [rsp + 384]
     cmp         rcx, 0x04
@@ -10911,27 +11349,27 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, 0x0c
     jne         .alike_no
     mov         rcx, [rsi + 64]                     ; tag_len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jne         .alike_no
     mov         rcx, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .alike_no
     mov         rcx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, r8
     jne         .alike_no
     mov         rcx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .alike_no
     mov         rcx, [rsi + 144]                    ; tag_len
     cmp         rcx, 0x10
     jne         .alike_no
     mov         rcx, [rsi + 120]                    ; len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .alike_no
     mov         rcx, [rsi + 128]                    ; aad_len
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, r8
     jne         .alike_no
     mov         rcx, [rsi + 216]                    ; iv_len
@@ -10958,10 +11396,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
     jne         .alike_no
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm14, xmm14, xmm14                 ; AAD
+    cmp         r8, 0x00
+    je          .alike_read                         ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm14{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AAD: aad
@@ -11158,6 +11599,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 568], rcx                    ; status
     vmovq       rcx, xmm14
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .alike_wrong_0
 .alike_judged_0:
@@ -11217,7 +11659,6 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
     mov         ecx, 0x01
     mov         [rsi - 488], rcx                    ; status
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alike_judged_1
 .alike_wrong_2:
     vpxorq      xmm14, xmm14, xmm14
@@ -11317,6 +11758,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 248], rcx                    ; status
     vmovq       rcx, xmm0
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .alike_last_wrong_0
 .alike_last_judged_0:
@@ -11341,7 +11783,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 88], rcx                     ; status
     vmovq       rcx, xmm0
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .alike_last_wrong_2
 .alike_last_judged_2:
@@ -11482,10 +11924,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, r8
     jne         .rows_2_no
 .rows_2_first:
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm10, xmm10, xmm10                 ; AAD
+    cmp         r8, 0x00
+    je          .rows_2_read                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm10{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm11{k2}{z}, [rcx]                 ; AAD: aad
@@ -11805,7 +12250,6 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 72], rcx                     ; status
     vmovq       rcx, xmm10
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_2_wrong_0
 .rows_2_judged_0:
@@ -11818,7 +12262,6 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 152], rcx                    ; status
     vmovq       rcx, xmm10
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_2_wrong_1
 .rows_2_judged_1:
@@ -11866,6 +12309,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
     mov         ecx, 0x01
     mov         [rsi + 152], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_2_judged_1
 .rows_2_wrong_2:
     vpxorq      xmm10, xmm10, xmm10
@@ -11885,9 +12329,9 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     jmp         .rows_2_judged_3
 .rows_2_after_group:
 .rows_2_no:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .next
 .from_129:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0xc1
     jae         .from_193
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
@@ -11897,18 +12341,19 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
     mov         ecx, 4095
     kmovq       k1, rcx                             ; 12 bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_3_first
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_3_group:
     mov         rcx, [rsp + 384]
     cmp         rcx, 0x04
@@ -11917,7 +12362,6 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, 0x0c
     jne         .rows_3_no
     mov         rcx, [rsi + 64]                     ; tag_len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jne         .rows_3_no
     mov         rcx, [rsi + 40]                     ; len
@@ -11965,10 +12409,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, r8
     jne         .rows_3_no
 .rows_3_first:
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm6, xmm6, xmm6                    ; AAD
+    cmp         r8, 0x00
+    je          .rows_3_read                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm6{k2}{z}, [rcx]                  ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm7{k2}{z}, [rcx]                  ; AAD: aad
@@ -12469,7 +12916,6 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
     mov         ecx, 0x01
     mov         [rsi + 232], rcx                    ; status
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_3_judged_2
 .rows_3_wrong_3:
     vpxorq      xmm6, xmm6, xmm6
@@ -12482,14 +12928,14 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     jmp         .rows_3_judged_3
 .rows_3_after_group:
 .rows_3_no:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .next
 .from_193:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
     mov         ecx, 4095
     kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_4_first
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -12557,10 +13003,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, r8
     jne         .rows_4_no
 .rows_4_first:
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm2, xmm2, xmm2                    ; AAD
+    cmp         r8, 0x00
+    je          .rows_4_read                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm2{k2}{z}, [rcx]                  ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm3{k2}{z}, [rcx]                  ; AAD: aad
@@ -13110,7 +13559,6 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 72], rcx                     ; status
     vmovq       rcx, xmm2
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_4_wrong_0
 .rows_4_judged_0:
@@ -13123,7 +13571,6 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 152], rcx                    ; status
     vmovq       rcx, xmm2
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_4_wrong_1
 .rows_4_judged_1:
@@ -13165,6 +13612,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
     mov         ecx, 0x01
     mov         [rsi + 72], rcx                     ; status
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_4_judged_0
 .rows_4_wrong_1:
     vpxorq      xmm2, xmm2, xmm2
@@ -13199,6 +13647,458 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
 .rows_4_after_group:
 .rows_4_no:
     jmp         .next
+.mixed:
+    mov         rax, [rsi + 40]                     ; len
+    mov         rcx, rax
+    sub         rcx, 0x01
+    cmp         rcx, 0x40
+    jae         .mixed_no
+    mov         r11, [rsi + 48]                     ; aad_len
+    mov         rcx, r11
+    sub         rcx, 0x01
+    cmp         rcx, 0x10
+    jae         .mixed_no
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .mixed_no
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .mixed_no
+    mov         rcx, [rsi + 120]                    ; len
+    mov         rdx, rcx
+    sub         rdx, 0x01
+    cmp         rdx, 0x40
+    jae         .mixed_no
+    mov         rbx, [rsi + 128]                    ; aad_len
+    mov         rdx, rbx
+    sub         rdx, 0x01
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x10
+    jae         .mixed_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .mixed_no
+    mov         rdx, [rsi + 144]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .mixed_no
+    mov         rdx, [rsi + 200]                    ; len
+    mov         r8, rdx
+    sub         r8, 0x01
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x40
+    jae         .mixed_no
+    mov         rbp, [rsi + 208]                    ; aad_len
+    mov         r8, rbp
+    sub         r8, 0x01
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x10
+    jae         .mixed_no
+    mov         r8, [rsi + 216]                     ; iv_len
+    cmp         r8, 0x0c
+    jne         .mixed_no
+    mov         r8, [rsi + 224]                     ; tag_len
+    cmp         r8, 0x10
+    jne         .mixed_no
+    mov         r8, [rsi + 280]                     ; len
+    mov         r9, r8
+    sub         r9, 0x01
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x40
+    jae         .mixed_no
+    mov         r12, [rsi + 288]                    ; aad_len
+    mov         r9, r12
+    sub         r9, 0x01
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x10
+    jae         .mixed_no
+    mov         r9, [rsi + 296]                     ; iv_len
+    cmp         r9, 0x0c
+    jne         .mixed_no
+    mov         r9, [rsi + 304]                     ; tag_len
+    cmp         r9, 0x10
+    jne         .mixed_no
+.mixed_look_0:
+    mov         r9, -1
+    bzhi        r9, r9, r11
+    kmovq       k1, r9
+    mov         r9, [rsi + 8]                       ; aad
+    vmovdqu8    xmm1{k1}{z}, [r9]                   ; aad
+    vpshufb     xmm1, xmm1, xmm0                    ; S
+.mixed_look_1:
+    mov         r9, -1
+    bzhi        r9, r9, rbx
+    kmovq       k1, r9
+    mov         r9, [rsi + 88]                      ; aad
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; aad
+    vpshufb     xmm2, xmm2, xmm0                    ; S
+.mixed_look_2:
+    mov         r9, -1
+    bzhi        r9, r9, rbp
+    kmovq       k1, r9
+    mov         r9, [rsi + 168]                     ; aad
+    vmovdqu8    xmm3{k1}{z}, [r9]                   ; aad
+    vpshufb     xmm3, xmm3, xmm0                    ; S
+.mixed_look_3:
+    mov         r9, -1
+    bzhi        r9, r9, r12
+    kmovq       k1, r9
+    mov         r9, [rsi + 248]                     ; aad
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; aad
+    vpshufb     xmm4, xmm4, xmm0                    ; S
+    mov         r9d, 4095
+    kmovq       k1, r9                              ; 12 bytes
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
+    vpxorq      zmm6, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+.mixed_cipher:
+    vinserti64x2 ymm1, ymm1, xmm2, 0x01
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01
+    vshufi64x2  zmm1, zmm1, zmm2, 0x44              ; S
+    mov         r9, [rsi]                           ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm3, zmm2, zmm2, 0x00              ; AES
+    mov         r9, [rsi + 80]                      ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm4, zmm2, zmm2, 0x00              ; AES
+    mov         r9, [rsi + 160]                     ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm7, zmm2, zmm2, 0x00              ; AES
+    mov         r9, [rsi + 240]                     ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm8, zmm2, zmm2, 0x00              ; AES
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; AES
+    vinserti64x2 ymm9, ymm7, xmm8, 0x01             ; AES
+    vshufi64x2  zmm2, zmm2, zmm9, 0x44              ; AES: IV || 0
+    vpxorq      zmm2, zmm2, zmm6                    ; AES: J_0 + k_0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm6, zmm7, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm5, zmm8, zmm5                    ; AES: IV || j, + k_0
+    vbroadcasti64x2 zmm7, [rdi + 784]               ; AES: k_1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 800]               ; AES: k_2
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vbroadcasti64x2 zmm7, [rdi + 816]               ; AES: k_3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vbroadcasti64x2 zmm7, [rdi + 832]               ; AES: k_4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vbroadcasti64x2 zmm7, [rdi + 848]               ; AES: k_5
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 5
+    vbroadcasti64x2 zmm7, [rdi + 864]               ; AES: k_6
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 6
+    vbroadcasti64x2 zmm7, [rdi + 880]               ; AES: k_7
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 7
+    vbroadcasti64x2 zmm7, [rdi + 896]               ; AES: k_8
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 912]               ; AES: k_9
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 9
+    vbroadcasti64x2 zmm7, [rdi + 928]               ; AES: k_10
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: keystream
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: keystream
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: keystream
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: keystream
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: E_K(J_0)
+.mixed_text_0:
+    mov         r9, -1
+    bzhi        r9, r9, rax
+    kmovq       k1, r9
+    mov         r9, [rsi + 16]                      ; in
+    mov         r10, [rsi + 24]                     ; out
+    vmovdqu8    zmm7{k1}{z}, [r9]                   ; text
+    vpxorq      zmm3, zmm3, zmm7                    ; the other text
+    vmovdqu8    [r10]{k1}, zmm3                     ; written
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    mov         r9, rax
+    add         r9, 0x0f
+    and         r9, -16                             ; 16·m
+    mov         r10, rdi
+    sub         r10, r9                             ; m powers from the end
+    vmovdqu64   zmm7, [r10 + 304]
+    vmovdqu64   zmm8, [r10 + 688]
+    vmovdqu64   xmm9, [r10 + 288]
+    vmovdqu64   xmm10, [r10 + 672]
+.mixed_text_1:
+    mov         r9, -1
+    bzhi        r9, r9, rcx
+    kmovq       k1, r9
+    mov         r9, [rsi + 96]                      ; in
+    mov         r10, [rsi + 104]                    ; out
+    vmovdqu8    zmm11{k1}{z}, [r9]                  ; text
+    vpxorq      zmm4, zmm4, zmm11                   ; the other text
+    vmovdqu8    [r10]{k1}, zmm4                     ; written
+    vpshufb     zmm4, zmm11, zmm0                   ; C
+    mov         r9, rcx
+    add         r9, 0x0f
+    and         r9, -16                             ; 16·m
+    mov         r10, rdi
+    sub         r10, r9                             ; m powers from the end
+    vmovdqu64   zmm11, [r10 + 304]
+    vmovdqu64   zmm12, [r10 + 688]
+    vmovdqu64   xmm13, [r10 + 288]
+    vmovdqu64   xmm14, [r10 + 672]
+.mixed_text_2:
+    mov         r9, -1
+    bzhi        r9, r9, rdx
+    kmovq       k1, r9
+    mov         r9, [rsi + 176]                     ; in
+    mov         r10, [rsi + 184]                    ; out
+    vmovdqu8    zmm15{k1}{z}, [r9]                  ; text
+    vpxorq      zmm6, zmm6, zmm15                   ; the other text
+    vmovdqu8    [r10]{k1}, zmm6                     ; written
+    vpshufb     zmm6, zmm15, zmm0                   ; C
+    mov         r9, rdx
+    add         r9, 0x0f
+    and         r9, -16                             ; 16·m
+    mov         r10, rdi
+    sub         r10, r9                             ; m powers from the end
+    vmovdqu64   zmm15, [r10 + 304]
+    vmovdqu64   zmm16, [r10 + 688]
+    vmovdqu64   xmm17, [r10 + 288]
+    vmovdqu64   xmm18, [r10 + 672]
+.mixed_text_3:
+    mov         r9, -1
+    bzhi        r9, r9, r8
+    kmovq       k1, r9
+    mov         r9, [rsi + 256]                     ; in
+    mov         r10, [rsi + 264]                    ; out
+    vmovdqu8    zmm19{k1}{z}, [r9]                  ; text
+    vpxorq      zmm5, zmm5, zmm19                   ; the other text
+    vmovdqu8    [r10]{k1}, zmm5                     ; written
+    vpshufb     zmm5, zmm19, zmm0                   ; C
+    mov         r9, r8
+    add         r9, 0x0f
+    and         r9, -16                             ; 16·m
+    mov         r10, rdi
+    sub         r10, r9                             ; m powers from the end
+    vmovdqu64   zmm19, [r10 + 304]
+    vmovdqu64   zmm20, [r10 + 688]
+    vmovdqu64   xmm21, [r10 + 288]
+    vmovdqu64   xmm22, [r10 + 672]
+.mixed_lengths:
+    mov         r9, rax
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm23, r9                           ; AAD, lengths
+    shl         r11, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm24, r11                          ; AAD, lengths
+    vpunpcklqdq xmm23, xmm23, xmm24                 ; AAD, lengths: bits of both lengths, bytes reversed
+    mov         r9, rcx
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm24, r9                           ; AAD, lengths
+    shl         rbx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm25, rbx                          ; AAD, lengths
+    vpunpcklqdq xmm24, xmm24, xmm25                 ; AAD, lengths: bits of both lengths, bytes reversed
+    mov         r9, rdx
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm25, r9                           ; AAD, lengths
+    shl         rbp, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm26, rbp                          ; AAD, lengths
+    vpunpcklqdq xmm25, xmm25, xmm26                 ; AAD, lengths: bits of both lengths, bytes reversed
+    mov         r9, r8
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm26, r9                           ; AAD, lengths
+    shl         r12, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm27, r12                          ; AAD, lengths
+    vpunpcklqdq xmm26, xmm26, xmm27                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vinserti64x2 ymm23, ymm23, xmm24, 0x01          ; AAD, lengths
+    vinserti64x2 ymm24, ymm25, xmm26, 0x01          ; AAD, lengths
+    vshufi64x2  zmm23, zmm23, zmm24, 0x44           ; AAD, lengths
+    vbroadcasti64x2 zmm24, [rdi + 304]              ; AAD, lengths
+    vbroadcasti64x2 zmm25, [rdi + 688]              ; AAD, lengths
+    vpclmulqdq  zmm26, zmm23, zmm25, 0x00           ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm27, zmm23, zmm25, 0x10           ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm25, zmm23, zmm24, 0x01           ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm23, zmm23, zmm24, 0x11           ; AAD, lengths: A1·B1
+    vinserti64x2 ymm9, ymm9, xmm13, 0x01            ; AAD, lengths
+    vinserti64x2 ymm13, ymm17, xmm21, 0x01          ; AAD, lengths
+    vshufi64x2  zmm9, zmm9, zmm13, 0x44             ; AAD, lengths: H^(m+2)
+    vinserti64x2 ymm10, ymm10, xmm14, 0x01          ; AAD, lengths
+    vinserti64x2 ymm13, ymm18, xmm22, 0x01          ; AAD, lengths
+    vshufi64x2  zmm10, zmm10, zmm13, 0x44           ; AAD, lengths: H^(m+2)
+    vpclmulqdq  zmm13, zmm1, zmm10, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm10, zmm1, zmm10, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm14, zmm1, zmm9, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm1, zmm1, zmm9, 0x11              ; AAD, lengths: A1·B1
+    vpternlogq  zmm26, zmm25, zmm13, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm27, zmm23, zmm10, 0x96           ; AAD, lengths: HI += it
+    vpxorq      zmm9, zmm26, zmm14                  ; AAD, lengths: LO += it
+    vpxorq      zmm1, zmm27, zmm1                   ; AAD, lengths: HI += it
+    vpclmulqdq  zmm10, zmm3, zmm8, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm8, zmm3, zmm8, 0x10              ; C: A0·K1
+    vpclmulqdq  zmm13, zmm3, zmm7, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm7, 0x11              ; C: A1·B1
+    vpxorq      zmm7, zmm10, zmm13                  ; C: LO += it
+    vpxorq      zmm3, zmm8, zmm3                    ; C: HI += it
+    vpclmulqdq  zmm8, zmm4, zmm12, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm10, zmm4, zmm12, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm12, zmm4, zmm11, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm11, 0x11             ; C: A1·B1
+    vpxorq      zmm8, zmm8, zmm12                   ; C: LO += it
+    vpxorq      zmm4, zmm10, zmm4                   ; C: HI += it
+    vshufi64x2  zmm10, zmm7, zmm8, 0x44             ; C
+    vshufi64x2  zmm7, zmm7, zmm8, 0xee              ; C
+    vpxorq      zmm7, zmm10, zmm7                   ; C: add up lanes
+    vshufi64x2  zmm8, zmm3, zmm4, 0x44              ; C
+    vshufi64x2  zmm3, zmm3, zmm4, 0xee              ; C
+    vpxorq      zmm3, zmm8, zmm3                    ; C: add up lanes
+    vpclmulqdq  zmm4, zmm6, zmm16, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm8, zmm6, zmm16, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm10, zmm6, zmm15, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm15, 0x11             ; C: A1·B1
+    vpxorq      zmm4, zmm4, zmm10                   ; C: LO += it
+    vpxorq      zmm6, zmm8, zmm6                    ; C: HI += it
+    vpclmulqdq  zmm8, zmm5, zmm20, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm10, zmm5, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm11, zmm5, zmm19, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm19, 0x11             ; C: A1·B1
+    vpxorq      zmm8, zmm8, zmm11                   ; C: LO += it
+    vpxorq      zmm5, zmm10, zmm5                   ; C: HI += it
+    vshufi64x2  zmm10, zmm4, zmm8, 0x44             ; C
+    vshufi64x2  zmm4, zmm4, zmm8, 0xee              ; C
+    vpxorq      zmm4, zmm10, zmm4                   ; C: add up lanes
+    vshufi64x2  zmm8, zmm6, zmm5, 0x44              ; C
+    vshufi64x2  zmm5, zmm6, zmm5, 0xee              ; C
+    vpxorq      zmm5, zmm8, zmm5                    ; C: add up lanes
+    vshufi64x2  zmm6, zmm7, zmm4, 0x88              ; C
+    vshufi64x2  zmm4, zmm7, zmm4, 0xdd              ; C
+    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C
+    vshufi64x2  zmm4, zmm3, zmm5, 0x88              ; C
+    vshufi64x2  zmm3, zmm3, zmm5, 0xdd              ; C
+    vpternlogq  zmm4, zmm3, zmm1, 0x96              ; C
+    vpclmulqdq  zmm1, zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm3, zmm6, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm3, zmm4, zmm1, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm3, zmm0                    ; tags: as in memory
+    vpxorq      zmm1, zmm0, zmm2                    ; tags: tags
+.mixed_tags:
+    mov         r9, [rsi + 32]                      ; tag
+    vmovdqu64   xmm0, [r9]                          ; given
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm2, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm2                    ; all differences
+    mov         r9d, 0x00
+    mov         [rsi + 72], r9                      ; status
+    vmovq       r9, xmm0
+    cmp         r9, 0x00
+    jne         .mixed_wrong_0
+.mixed_judged_0:
+    mov         rax, [rsi + 112]                    ; tag
+    vmovdqu64   xmm0, [rax]                         ; given
+    vextracti64x2 xmm2, zmm1, 0x01
+    vpxorq      xmm0, xmm2, xmm0                    ; differences
+    vpshufd     xmm2, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm2                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 152], rax                    ; status
+    vmovq       rax, xmm0
+    cmp         rax, 0x00
+    jne         .mixed_wrong_1
+.mixed_judged_1:
+    mov         rax, [rsi + 192]                    ; tag
+    vmovdqu64   xmm0, [rax]                         ; given
+    vextracti64x2 xmm2, zmm1, 0x02
+    vpxorq      xmm0, xmm2, xmm0                    ; differences
+    vpshufd     xmm2, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm2                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 232], rax                    ; status
+    vmovq       rax, xmm0
+    cmp         rax, 0x00
+    jne         .mixed_wrong_2
+.mixed_judged_2:
+    mov         rax, [rsi + 272]                    ; tag
+    vmovdqu64   xmm0, [rax]                         ; given
+    vextracti64x2 xmm1, zmm1, 0x03
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 312], rax                    ; status
+    vmovq       rax, xmm0
+    cmp         rax, 0x00
+    jne         .mixed_wrong_3
+.mixed_judged_3:
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
+    jmp         .next
+.mixed_wrong_0:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         r9, [rsi + 24]                      ; out
+    mov         r10, -1
+    bzhi        rax, r10, rax
+    kmovq       k1, rax
+    vmovdqu8    [r9]{k1}, zmm0                      ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 72], rax                     ; status
+    jmp         .mixed_judged_0
+.mixed_wrong_1:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rax, [rsi + 104]                    ; out
+    mov         r9, -1
+    bzhi        rcx, r9, rcx
+    kmovq       k1, rcx
+    vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 152], rax                    ; status
+    jmp         .mixed_judged_1
+.mixed_wrong_2:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rax, [rsi + 184]                    ; out
+    mov         rcx, -1
+    bzhi        rcx, rcx, rdx
+    kmovq       k1, rcx
+    vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 232], rax                    ; status
+    jmp         .mixed_judged_2
+.mixed_wrong_3:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rax, [rsi + 264]                    ; out
+    mov         rcx, -1
+    bzhi        rcx, rcx, r8
+    kmovq       k1, rcx
+    vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 312], rax                    ; status
+    jmp         .mixed_judged_3
+.mixed_no:
 .one:
     mov         [rsp + 320], rsi
     mov         rcx, [rsi]                          ; iv
@@ -13211,11 +14111,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     cmp         r8, 0x00
     je          .one_refused
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, rax
     ja          .one_refused
     cmp         r11, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, rax
     ja          .one_refused
     mov         rax, [rsi + 64]                     ; tag_len
@@ -13223,7 +14125,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     je          .one_tag_length
     cmp         rax, 0x08
     je          .one_tag_length
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jb          .one_refused
     cmp         rax, 0x11
@@ -13562,61 +14464,59 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
 .one_text:
     mov         r9, rbp
     mov         r8, rbx
-    vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm16, [rdi + 784]              ; k_1
-    vbroadcasti64x2 zmm17, [rdi + 800]              ; k_2
-    vbroadcasti64x2 zmm18, [rdi + 816]              ; k_3
-    vbroadcasti64x2 zmm19, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm20, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm21, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm22, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm23, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm25, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm26, [rdi + 928]              ; k_10
-    vpshufb     zmm4, zmm1, zmm0                    ; counter block
+    vbroadcasti64x2 zmm14, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm15, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm17, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm18, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm19, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm21, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm23, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm24, [rdi + 928]              ; k_10
+    vpshufb     zmm3, zmm1, zmm0                    ; counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_one]  ; the next counters
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jae         .one_groups
     mov         rax, rbp
     shl         rax, 0x03                           ; bits
-    vmovq       xmm5, rax
+    vmovq       xmm4, rax
     shl         r11, 0x03                           ; bits
-    vmovq       xmm6, r11
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
+    vmovq       xmm5, r11
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     cmp         r9, 0x41
     jae         .one_alone_more
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jae         .one_alone_from_17
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x01
     jae         .one_alone_from_1
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm1, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vmovdqu64   xmm3, [rdi + 784]                   ; AES: k_1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
-    vmovdqu64   xmm3, [rdi + 800]                   ; AES: k_2
-    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 2
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm3, zmm1                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm5, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm5                    ; AES: round 1
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm6, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 2
+    vpternlogq  xmm7, xmm3, xmm5, 0x96              ; S: LO += it
     vmovdqu64   xmm3, [rdi + 816]                   ; AES: k_3
-    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: LO += it
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
     vmovdqu64   xmm3, [rdi + 832]                   ; AES: k_4
-    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 4
-    vmovdqu64   xmm3, [rdi + 848]                   ; AES: k_5
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
-    vpclmulqdq  xmm3, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 5
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
     vmovdqu64   xmm5, [rdi + 864]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm5                    ; AES: round 6
-    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; S: HI += it
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
     vmovdqu64   xmm3, [rdi + 880]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 7
     vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
@@ -13626,10 +14526,9 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   xmm3, [rdi + 912]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 9
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm1, xmm1, xmm26                   ; AES: E_K(J_0)
+    vaesenclast xmm1, xmm1, xmm24                   ; AES: E_K(J_0)
     vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
     vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_1:
     cmp         r9, 0x10
@@ -13638,87 +14537,88 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     sub         rax, r9
     cmp         r9, 0x08
     jae         .one_alone_in_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm6, [r10]                         ; the first bytes
-    vmovd       xmm7, [r10 + r9 - 4]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rax + 20]              ; in their places
-    vporq       xmm6, xmm6, xmm7                    ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovd       xmm5, [r10]                         ; the first bytes
+    vmovd       xmm6, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm7, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x01
-    vporq       xmm6, xmm6, xmm7
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm7, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x02
-    vporq       xmm6, xmm6, xmm7
-    vpandq      xmm6, xmm6, [rax + 112]             ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm6, [r10]                         ; the first bytes
-    vmovq       xmm7, [r10 + r9 - 8]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rax + 24]              ; in their places
-    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    vmovq       xmm5, [r10]                         ; the first bytes
+    vmovq       xmm6, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
 .one_alone_in_1_done:
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpternlogq  xmm8, xmm7, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
     vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
     cmp         r9, 0x04
@@ -13746,116 +14646,117 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm5, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpternlogq  xmm8, xmm7, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
     vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
     vmovdqu64   [r8], xmm1                          ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .one_alone_from_49
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm6, [r10]                         ; whole blocks
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpternlogq  xmm8, xmm7, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
     vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
     vmovdqu64   [r8], xmm1                          ; written
@@ -13870,56 +14771,57 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
 .one_alone_from_33:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm6, [r10]                         ; whole blocks
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpternlogq  xmm8, xmm7, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
     vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
     vmovdqu64   [r8], ymm1                          ; written
@@ -13938,57 +14840,58 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_alone_from_64
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm6, [r10]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [r10 + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [r10]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpternlogq  xmm8, xmm7, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
     vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
     vextracti64x2 xmm1, zmm5, 0x02
@@ -14001,56 +14904,56 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; in front
     vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
     vmovdqu64   [r8 + r9 - 16], xmm1                ; written
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm6, [r10]                         ; whole blocks
+    vmovdqu64   zmm5, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm4, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm3, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpternlogq  xmm8, xmm7, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
     vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
     vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
     vmovdqu64   [r8], zmm1                          ; written
@@ -14065,39 +14968,39 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rdx, r9
     sub         rdx, rax                            ; bytes before the last register
     lea         rsi, [r10 + rdx]                    ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_alone_in_longest
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm6, [rsi]                         ; whole blocks
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 32]              ; those of the last block, zero-padded
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm6, [rsi]                         ; whole blocks
+    vmovdqu64   zmm5, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
@@ -14107,291 +15010,295 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_alone_over_3
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm8                    ; AES: + k_0
     vpclmulqdq  xmm9, xmm2, [rsi + 368], 0x00       ; S: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpternlogq  xmm10, xmm8, xmm9, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm7, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpxorq      zmm1, zmm1, zmm8                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm8                    ; AES: + k_0
+    vpternlogq  xmm10, xmm7, xmm9, 0x96             ; S: LO += it
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm7, zmm4, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpxorq      xmm4, xmm10, xmm5                   ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm5, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm5, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpxorq      xmm4, xmm10, xmm4                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpshufb     zmm7, zmm5, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm7, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm7, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
     vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C2: LO += it
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
     vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm5, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm7, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C2: HI += it
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
     vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
     vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
     vpclmulqdq  zmm9, zmm7, [rsi], 0x01             ; C1: A1·B0
-    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
     vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm26, [r10]                  ; AES: k_Nr + text
+    vpxorq      zmm3, zmm24, [r10]                  ; AES: k_Nr + text
     vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r8], zmm3                          ; AES: written
     vpclmulqdq  zmm3, zmm7, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm26, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm6, zmm1, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm8, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm2, [rsi + 368], 0x00      ; S: A0·K0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm7, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm7, xmm2, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpternlogq  xmm9, xmm4, xmm7, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm2, [rsi + 368], 0x00       ; S: A0·K0
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm10                   ; AES: + k_0
+    vpternlogq  xmm11, xmm8, xmm9, 0x96             ; S: LO += it
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm10                   ; AES: + k_0
+    vpclmulqdq  xmm9, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm3, zmm3, zmm10                   ; AES: + k_0
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
     vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vaesenc     zmm7, zmm8, zmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
     vpxorq      xmm4, xmm11, xmm4                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
     vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
     vpclmulqdq  zmm10, zmm8, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
     vpclmulqdq  zmm11, zmm8, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
     vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C2: LO += it
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
     vpxorq      xmm2, xmm9, xmm2                    ; S: HI += it
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
     vpclmulqdq  zmm9, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
     vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
     vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vpshufb     zmm8, zmm6, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vpshufb     zmm8, zmm5, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
     vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
     vpclmulqdq  zmm10, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
     vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
     vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
     vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
     vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
     vpclmulqdq  zmm9, zmm8, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenclast xmm3, xmm3, xmm26                   ; AES: E_K(J_0)
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm3, zmm8, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm10, zmm26, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm10, zmm24, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
     vpternlogq  zmm4, zmm9, zmm3, 0x96              ; C1: LO += it
-    vmovdqu64   [r8], zmm5                          ; AES: written
-    vpxorq      zmm3, zmm26, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpxorq      zmm3, zmm24, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
     vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r8 + 64], zmm3                     ; AES: written
     vpclmulqdq  zmm3, zmm8, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm6, zmm1, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpaddd      zmm10, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm11, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm8, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpaddd      zmm9, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm2, [rsi + 368], 0x00      ; S: A0·K0
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpternlogq  xmm12, xmm9, xmm11, 0x96            ; S: LO += it
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm9, zmm10, zmm3                   ; AES: + k_0
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm10, zmm4, zmm3                   ; AES: + k_0
+    vpternlogq  xmm11, xmm8, xmm10, 0x96            ; S: LO += it
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm4, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm1, zmm1, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm3, zmm8                    ; AES: + k_0
     vpclmulqdq  xmm3, xmm2, [rsi + 368], 0x10       ; S: A0·K1
-    vpternlogq  xmm11, xmm5, xmm3, 0x96             ; S: HI += it
-    vaesenc     zmm3, zmm7, zmm16                   ; AES: round 1
-    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
+    vpternlogq  xmm10, xmm4, xmm3, 0x96             ; S: HI += it
+    vaesenc     zmm3, zmm6, zmm14                   ; AES: round 1
     vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm7, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpxorq      xmm4, xmm12, xmm4                   ; S: LO += it
-    vaesenc     xmm8, xmm10, xmm16                  ; AES: round 1
+    vaesenc     zmm6, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm7, zmm9, zmm14                   ; AES: round 1
+    vpxorq      xmm4, xmm11, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 1
     vmovdqu64   zmm9, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
     vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm9, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     xmm8, xmm8, xmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm9, [rsi + 448], 0x00      ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     xmm8, xmm8, xmm15                   ; AES: round 2
     vpclmulqdq  zmm12, zmm9, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vpternlogq  zmm4, zmm10, zmm12, 0x96            ; C2: LO += it
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
+    vpternlogq  zmm4, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     xmm8, xmm8, xmm18                   ; AES: round 3
-    vpxorq      xmm2, xmm11, xmm2                   ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     xmm8, xmm8, xmm16                   ; AES: round 3
+    vpxorq      xmm2, xmm10, xmm2                   ; S: HI += it
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
     vpclmulqdq  zmm10, zmm9, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
     vpclmulqdq  zmm9, zmm9, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm8, xmm8, xmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm17                   ; AES: round 4
     vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
     vmovdqu64   zmm9, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
     vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm8, xmm8, xmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
     vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x00      ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vaesenc     xmm8, xmm8, xmm18                   ; AES: round 5
     vpclmulqdq  zmm11, zmm9, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
     vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm8, xmm8, xmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
     vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x10      ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vaesenc     xmm8, xmm8, xmm19                   ; AES: round 6
     vpclmulqdq  zmm9, zmm9, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
     vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpshufb     zmm9, zmm6, zmm0                    ; C
-    vaesenc     xmm8, xmm8, xmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpshufb     zmm9, zmm5, zmm0                    ; C
+    vaesenc     xmm8, xmm8, xmm20                   ; AES: round 7
     vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x00      ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
     vpclmulqdq  zmm11, zmm9, [rsi + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C4: LO += it
-    vaesenc     xmm8, xmm8, xmm23                   ; AES: round 8
+    vaesenc     xmm8, xmm8, xmm21                   ; AES: round 8
     vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x10      ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
     vpclmulqdq  zmm9, zmm9, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
     vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C4: HI += it
-    vaesenc     xmm8, xmm8, xmm25                   ; AES: round 9
+    vaesenc     xmm8, xmm8, xmm23                   ; AES: round 9
     vmovdqu64   zmm9, [r10]                         ; C, bytes as in memory
-    vaesenclast xmm8, xmm8, xmm26                   ; AES: E_K(J_0)
+    vaesenclast xmm8, xmm8, xmm24                   ; AES: E_K(J_0)
+    vpshufb     zmm9, zmm9, zmm0                    ; C
     vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpshufb     zmm8, zmm9, zmm0                    ; C
-    vpxorq      zmm9, zmm26, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm8, [rsi + 384], 0x00       ; C1: A0·K0
+    vpxorq      zmm8, zmm24, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm9, [rsi + 384], 0x00      ; C1: A0·K0
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
     vmovdqu64   [r8], zmm3                          ; AES: written
-    vpclmulqdq  zmm3, zmm8, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm10, zmm26, [r10 + 64]            ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; C1: LO += it
-    vmovdqu64   [r8 + 64], zmm5                     ; AES: written
-    vpxorq      zmm3, zmm26, [r10 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm3, zmm9, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm8, zmm24, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm4, zmm10, zmm3, 0x96             ; C1: LO += it
+    vmovdqu64   [r8 + 64], zmm6                     ; AES: written
+    vpxorq      zmm3, zmm24, [r10 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm9, [rsi + 384], 0x10       ; C1: A0·K1
     vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r8 + 128], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm8, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm6, zmm1, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm3, zmm9, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r8 + rdx]                     ; the last register
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_alone_out_longest
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm1, zmm6, 0x02
-    vmovdqu64   [rcx], ymm6                         ; written
+    vextracti64x2 xmm1, zmm5, 0x02
+    vmovdqu64   [rcx], ymm5                         ; written
     vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm6, 0x03
+    vextracti64x2 xmm3, zmm5, 0x03
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
@@ -14399,12 +15306,13 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
-    vmovdqu64   [rcx], ymm6                         ; written
-    vextracti64x2 xmm1, zmm6, 0x01
+    vmovdqu64   [rcx], ymm5                         ; written
+    vextracti64x2 xmm1, zmm5, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm6, 0x02
+    vextracti64x2 xmm3, zmm5, 0x02
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
@@ -14414,26 +15322,26 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
 .one_alone_out_under_33:
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
-    vmovdqu64   [rcx], xmm6                         ; written
+    vmovdqu64   [rcx], xmm5                         ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm1, zmm6, 0x01
-    vpxorq      xmm1, xmm1, xmm6                    ; what the end differs by
+    vextracti64x2 xmm1, zmm5, 0x01
+    vpxorq      xmm1, xmm1, xmm5                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm6, [rdx + rax + 160]       ; in front
+    vpshufb     xmm3, xmm5, [rdx + rax + 160]       ; in front
     vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
     vmovdqu64   xmm1, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm3, xmm6, xmm1                    ; what the end differs by
+    vpxorq      xmm3, xmm5, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 176]       ; in front
     vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
-    vmovdqu64   [rcx], zmm6                         ; written
+    vmovdqu64   [rcx], zmm5                         ; written
 .one_alone_out_done:
 .one_alone_reduce:
     vpclmulqdq  zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
@@ -14448,235 +15356,239 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm9, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm2, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm11, zmm1, zmm7                   ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm12, xmm2, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm13, zmm1, zmm8                   ; AES: 8 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpxorq      xmm24, xmm10, xmm12                 ; S: LO += it
-    vpaddd      zmm10, zmm1, zmm5                   ; AES: 12 blocks ahead
-    vmovdqu64   zmm12, [r10 + 64]                   ; C, bytes as in memory
+    vmovdqu64   zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_words_0]  ; words_0
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm2, [rdi + 432], 0x00       ; S: A0·K0
+    vpaddd      zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm2, [rdi + 48], 0x01        ; S: A1·B0
+    vpaddd      zmm10, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
-    vpshufb     zmm12, zmm12, zmm0                  ; C
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm12, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm15, zmm12, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpternlogq  zmm24, zmm14, zmm15, 0x96           ; C2: LO += it
-    vpclmulqdq  xmm14, xmm2, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vpxorq      xmm22, xmm7, xmm9                   ; S: LO += it
+    vpaddd      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm9, [r10 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm4                    ; AES: the next counters
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpclmulqdq  zmm12, zmm9, [rdi + 512], 0x00      ; C2: A0·K0
+    vpxorq      zmm6, zmm6, zmm11                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm9, [rdi + 128], 0x01      ; C2: A1·B0
+    vpxorq      zmm10, zmm10, zmm11                 ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpternlogq  zmm22, zmm12, zmm13, 0x96           ; C2: LO += it
+    vpxorq      zmm3, zmm3, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm11, xmm2, [rdi + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
-    vpxorq      xmm15, xmm14, xmm2                  ; S: HI += it
-    vaesenc     zmm2, zmm10, zmm16                  ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpclmulqdq  zmm10, zmm12, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm12, zmm12, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
-    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
-    vmovdqu64   zmm10, [r10 + 128]                  ; C, bytes as in memory
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vpclmulqdq  zmm12, zmm10, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpternlogq  zmm24, zmm12, zmm14, 0x96           ; C3: LO += it
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm12, zmm10, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpternlogq  zmm15, zmm12, zmm10, 0x96           ; C3: HI += it
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vmovdqu64   zmm10, [r10 + 192]                  ; C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     zmm12, zmm13, zmm20                 ; AES: round 5
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vpternlogq  zmm24, zmm13, zmm14, 0x96           ; C4: LO += it
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C4: HI += it
-    vaesenc     zmm10, zmm12, zmm22                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vmovdqu64   zmm12, [r10]                        ; C, bytes as in memory
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vpshufb     zmm12, zmm12, zmm0                  ; C
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm12, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vpclmulqdq  zmm14, zmm12, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vpternlogq  zmm24, zmm13, zmm14, 0x96           ; C1: LO += it
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm12, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
-    vpclmulqdq  zmm12, zmm12, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
-    vpternlogq  zmm15, zmm13, zmm12, 0x96           ; C1: HI += it
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm24, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpshufd     zmm13, zmm24, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm4, zmm26, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm13, zmm15, zmm12, 0x96           ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r8], zmm4                          ; AES: written
-    vpxorq      zmm4, zmm26, [r10 + 64]             ; AES: k_Nr + text
-    vextracti64x4 ymm9, zmm13, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm4                     ; AES: written
-    vpxorq      ymm4, ymm13, ymm9                   ; reduce: add up the lanes
-    vpxorq      zmm9, zmm26, [r10 + 128]            ; AES: k_Nr + text
-    vextracti64x2 xmm11, ymm4, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm9                    ; AES: written
-    vpxorq      xmm9, xmm4, xmm11                   ; reduce: add up the lanes
-    vpxorq      zmm4, zmm26, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vpxorq      xmm12, xmm11, xmm2                  ; S: HI += it
+    vaesenc     zmm2, zmm10, zmm14                  ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x10      ; C2: A0·K1
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpternlogq  zmm12, zmm10, zmm9, 0x96            ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vmovdqu64   zmm9, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm9, [rdi + 576], 0x00      ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm9, [rdi + 192], 0x01      ; C3: A1·B0
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
+    vpternlogq  zmm22, zmm10, zmm11, 0x96           ; C3: LO += it
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm9, [rdi + 576], 0x10      ; C3: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [rdi + 192], 0x11       ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vpternlogq  zmm12, zmm10, zmm9, 0x96            ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vmovdqu64   zmm9, [r10 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [rdi + 640], 0x00      ; C4: A0·K0
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm9, [rdi + 256], 0x01      ; C4: A1·B0
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vpternlogq  zmm22, zmm10, zmm11, 0x96           ; C4: LO += it
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [rdi + 640], 0x10      ; C4: A0·K1
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4: A1·B1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vpternlogq  zmm12, zmm10, zmm9, 0x96            ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
+    vmovdqu64   zmm9, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, [rdi + 448], 0x00      ; C1: A0·K0
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rdi + 64], 0x01       ; C1: A1·B0
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
+    vpternlogq  zmm22, zmm10, zmm11, 0x96           ; C1: LO += it
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm9, [rdi + 448], 0x10      ; C1: A0·K1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1: A1·B1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vpternlogq  zmm12, zmm10, zmm9, 0x96            ; C1: HI += it
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm22, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast xmm3, xmm3, xmm24                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpshufd     zmm10, zmm22, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm3, zmm24, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm10, zmm12, zmm9, 0x96            ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpxorq      zmm3, zmm24, [r10 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm6, zmm10, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
+    vpxorq      ymm3, ymm10, ymm6                   ; reduce: add up the lanes
+    vpxorq      zmm6, zmm24, [r10 + 128]            ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
+    vpxorq      xmm3, xmm3, xmm8                    ; reduce: add up the lanes
+    vpxorq      zmm2, zmm24, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r8 + 192], zmm2                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
     sub         r9, 256
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
+    vbroadcasti64x2 zmm2, [rdi + 768]               ; k_0
+    vpaddd      zmm6, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm6, zmm6, zmm0                    ; counter block
+    vpxorq      zmm22, zmm6, zmm2                   ; + k_0
+    vpshufd     zmm2, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .one_group:
-    vpshufb     zmm2, zmm1, zmm0                    ; AES: counter block
-    vmovdqu64   zmm4, [r10 + 128]                   ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm10, zmm1, zmm7                   ; AES: 4 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^2: C
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm11, zmm1, zmm8                   ; AES: 8 blocks ahead
-    vmovdqu64   zmm12, [r10 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^1: C
-    vpaddd      zmm13, zmm1, zmm5                   ; AES: 12 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
-    vpclmulqdq  zmm14, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm15, zmm12, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpternlogq  zmm24, zmm14, zmm15, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm14, zmm12, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
-    vpternlogq  zmm27, zmm4, zmm14, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm10, zmm17                  ; AES: round 2
+    vpshufd     zmm6, zmm1, 0x00                    ; AES
+    vmovdqu64   zmm7, [r10 + 128]                   ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm1, zmm1, zmm4                    ; AES: the next counters
+    vpshufb     zmm7, zmm7, zmm0                    ; C3·H^2: C
+    vpaddd      zmm6, zmm6, zmm5                    ; AES: four registers' numbers
+    vmovdqu64   zmm8, [r10 + 192]                   ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; AES: as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C4·H^1: C
+    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm25, zmm7, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vmovdqa64   zmm9, zmm22
+    vpshufd     zmm9{k1}, zmm6, 0xff                ; AES
+    vmovdqa64   zmm10, zmm22
+    vpshufd     zmm10{k1}, zmm6, 0xaa               ; AES
+    vpclmulqdq  zmm11, zmm7, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vmovdqa64   zmm12, zmm22
+    vpshufd     zmm12{k1}, zmm6, 0x55               ; AES
+    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpshufd     zmm22{k1}, zmm6, 0x00               ; AES
+    vpternlogq  zmm25, zmm11, zmm13, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm6, zmm9, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm26, zmm7, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm9, zmm10, zmm14                  ; AES: round 1
+    vaesenc     zmm10, zmm12, zmm14                 ; AES: round 1
+    vpclmulqdq  zmm7, zmm7, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm11, zmm22, zmm14                 ; AES: round 1
+    vpclmulqdq  zmm12, zmm8, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vpternlogq  zmm26, zmm7, zmm12, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm7, zmm10, zmm15                  ; AES: round 2
     vmovdqu64   zmm10, [r10 + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
     vpshufb     zmm10, zmm10, zmm0                  ; C2·H^3: C
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm14, zmm12, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm15, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
-    vpternlogq  zmm24, zmm14, zmm15, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm14, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
-    vpternlogq  zmm27, zmm12, zmm14, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vmovdqu64   zmm12, [r10]                        ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vpshufb     zmm12, zmm12, zmm0                  ; C1·H^4: C
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
-    vpxorq      zmm9, zmm12, zmm9                   ; C1·H^4: A = X + C
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vpclmulqdq  zmm14, zmm9, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpternlogq  zmm24, zmm12, zmm14, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vaesenc     zmm12, zmm13, zmm22                 ; AES: round 7
-    vpclmulqdq  zmm13, zmm9, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpternlogq  zmm27, zmm10, zmm13, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm10, zmm11, zmm23                 ; AES: round 8
-    vpclmulqdq  zmm11, zmm9, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
-    vpxorq      zmm11, zmm24, zmm11                 ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
-    vpshufd     zmm13, zmm11, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
-    vpxorq      zmm14, zmm26, [r10]                 ; AES: k_Nr + text
-    vpternlogq  zmm27, zmm9, zmm13, 0x96            ; reduce: + HI
-    vaesenclast zmm2, zmm2, zmm14                   ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm11, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm26, [r10 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm9, zmm9, zmm27                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vextracti64x4 ymm4, zmm9, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpxorq      zmm2, zmm26, [r10 + 128]            ; AES: k_Nr + text
-    vpxorq      ymm4, ymm9, ymm4                    ; reduce: add up the lanes
-    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
-    vextracti64x2 xmm9, ymm4, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm26, [r10 + 192]            ; AES: k_Nr + text
-    vpxorq      xmm9, xmm4, xmm9                    ; reduce: add up the lanes
-    vaesenclast zmm2, zmm12, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm2                    ; AES: written
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm8, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vpternlogq  zmm25, zmm12, zmm13, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm8, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
+    vpclmulqdq  zmm12, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vpternlogq  zmm26, zmm8, zmm12, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm8, zmm9, zmm18                   ; AES: round 5
+    vmovdqu64   zmm9, [r10]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
+    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^4: C
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^4: A = X + C
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm10, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
+    vpclmulqdq  zmm12, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vpternlogq  zmm25, zmm9, zmm12, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm10, [rdi + 128], 0x11      ; C2·H^3: A1·B1
+    vaesenc     zmm10, zmm11, zmm20                 ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm3, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpternlogq  zmm26, zmm9, zmm11, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
+    vpxorq      zmm9, zmm25, zmm9                   ; C1·H^4: LO += it
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 9
+    vpshufd     zmm11, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm12, zmm24, [r10]                 ; AES: k_Nr + text
+    vpternlogq  zmm26, zmm3, zmm11, 0x96            ; reduce: + HI
+    vaesenclast zmm3, zmm6, zmm12                   ; AES: last round: the other text
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpclmulqdq  zmm3, zmm9, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm24, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm26                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm6                     ; AES: written
+    vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm24, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm6, zmm7, zmm8                    ; AES: last round: the other text
+    vextracti64x2 xmm7, ymm3, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r8 + 128], zmm6                    ; AES: written
+    vpxorq      zmm6, zmm24, [r10 + 192]            ; AES: k_Nr + text
+    vpxorq      xmm3, xmm3, xmm7                    ; reduce: add up the lanes
+    vaesenclast zmm6, zmm10, zmm6                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm6                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
     sub         r9, 256
@@ -14699,54 +15611,54 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rdx, r9
     sub         rdx, rax                            ; bytes before the last register
     lea         rsi, [r10 + rdx]                    ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
     vmovdqu64   ymm4, [rsi]                         ; whole blocks
     vinserti64x2 zmm4, zmm4, [rsi + 32], 0x02       ; and the third
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm4, xmm6, 0x03             ; with them
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm4, xmm5, 0x03             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
     vmovdqu64   ymm4, [rsi]                         ; whole blocks
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm4, xmm6, 0x02             ; with them
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm4, xmm5, 0x02             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
     vmovdqu64   xmm4, [rsi]                         ; whole blocks
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm4, xmm6, 0x01             ; with them
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm4, xmm5, 0x01             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm5, [rsi]                         ; whole blocks
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
     vmovq       xmm4, [rsi]                         ; the first bytes
-    vmovq       xmm6, [rsi + rax - 8]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rcx + 24]              ; in their places
-    vporq       xmm6, xmm4, xmm6                    ; zero-padded
+    vmovq       xmm5, [rsi + rax - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 24]              ; in their places
+    vporq       xmm5, xmm4, xmm5                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
     vmovd       xmm4, [rsi]                         ; the first bytes
-    vmovd       xmm6, [rsi + rax - 4]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rcx + 20]              ; in their places
-    vporq       xmm6, xmm4, xmm6                    ; zero-padded
+    vmovd       xmm5, [rsi + rax - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 20]              ; in their places
+    vporq       xmm5, xmm4, xmm5                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r11d, byte [rsi]                    ; byte 0
@@ -14755,19 +15667,19 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         r11, rax
     shr         r11, 0x01
     movzx       r11d, byte [rsi + r11]              ; byte n >> 1
-    vmovq       xmm6, r11
+    vmovq       xmm5, r11
     mov         r11d, 0x00                          ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm4, xmm4, xmm6
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm6, rsi
+    vmovq       xmm5, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm4, xmm4, xmm6
-    vpandq      xmm6, xmm4, [rcx + 112]             ; zero-padded
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm5, xmm4, [rcx + 112]             ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm6, [rsi]                         ; whole blocks
+    vmovdqu64   zmm5, [rsi]                         ; whole blocks
 .one_rest_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
@@ -14778,286 +15690,291 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_rest_over_2
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm5, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      xmm4, xmm4, xmm5                    ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpxorq      zmm3, zmm3, zmm9                    ; A = X + C
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
     vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpternlogq  zmm4, zmm6, zmm7, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
     vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm7, zmm1, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
     vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm1, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm7, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
-    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm7, zmm3, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm3, [rsi + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  zmm4, zmm7, zmm8, 0x96              ; C2: LO += it
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm7                    ; AES: + k_0
+    vpshufb     zmm8, zmm5, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm7                    ; AES: + k_0
+    vpclmulqdq  zmm7, zmm8, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm8, [rsi + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
     vpclmulqdq  xmm7, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
     vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm3, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm3, zmm3, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     zmm3, zmm5, zmm22                   ; AES: round 7
-    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpxorq      zmm5, zmm5, zmm9                    ; A = X + C
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm9, zmm26, [r10]                  ; AES: k_Nr + text
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vpternlogq  zmm2, zmm7, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm9, zmm24, [r10]                  ; AES: k_Nr + text
     vpternlogq  zmm4, zmm7, zmm8, 0x96              ; C1: LO += it
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpclmulqdq  zmm3, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm7, zmm1, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
     vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
-    vpclmulqdq  xmm10, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm8, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm8                    ; AES: 8 blocks ahead
-    vpxorq      xmm4, xmm4, xmm10                   ; lengths: LO += it
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm4, xmm4, xmm8                    ; lengths: LO += it
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm9                    ; AES: + k_0
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm8, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm10, zmm8, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpternlogq  zmm4, zmm3, zmm10, 0x96             ; C2: LO += it
-    vaesenc     zmm3, zmm5, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpclmulqdq  zmm10, zmm8, [rsi + 448], 0x00      ; C2: A0·K0
+    vpxorq      zmm1, zmm1, zmm9                    ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm8, [rsi + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vpternlogq  zmm4, zmm10, zmm9, 0x96             ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm9, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm5, zmm7, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm7, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
     vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  zmm2, zmm7, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpshufb     zmm7, zmm6, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm7, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm7, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vpternlogq  zmm4, zmm8, zmm10, 0x96             ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
-    vpxorq      zmm7, zmm7, zmm9                    ; A = X + C
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
-    vpxorq      zmm8, zmm26, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm7, [rsi], 0x01             ; C1: A1·B0
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpxorq      zmm3, zmm26, [r10 + 64]             ; AES: k_Nr + text
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vpshufb     zmm8, zmm5, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vpxorq      zmm8, zmm24, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpxorq      zmm6, zmm24, [r10 + 64]             ; AES: k_Nr + text
     vpternlogq  zmm4, zmm9, zmm8, 0x96              ; C1: LO += it
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpxorq      zmm3, zmm26, zmm6                   ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm7, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [r8 + 64], zmm6                     ; AES: written
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm10, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
     vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
-    vpclmulqdq  xmm11, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm8, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpaddd      zmm8, zmm1, zmm8                    ; AES: 8 blocks ahead
-    vpxorq      xmm4, xmm4, xmm11                   ; lengths: LO += it
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vmovdqu64   zmm11, [r10 + 64]                   ; C, bytes as in memory
-    vpaddd      zmm1, zmm1, zmm5                    ; AES: 12 blocks ahead
+    vpaddd      zmm9, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm4, xmm4, xmm8                    ; lengths: LO += it
+    vpshufb     zmm8, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm9, [r10 + 64]                    ; C, bytes as in memory
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpshufb     zmm5, zmm11, zmm0                   ; C
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm11, zmm5, [rsi + 448], 0x00      ; C2: A0·K0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm12, zmm5, [rsi + 64], 0x01       ; C2: A1·B0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm10, zmm16                  ; AES: round 1
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm11, zmm9, [rsi + 448], 0x00      ; C2: A0·K0
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm9, [rsi + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm10                   ; AES: + k_0
     vpternlogq  zmm4, zmm11, zmm12, 0x96            ; C2: LO += it
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 1
     vpclmulqdq  xmm10, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
     vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm5, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vpternlogq  zmm2, zmm10, zmm5, 0x96             ; C2: HI += it
-    vaesenc     zmm5, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vmovdqu64   zmm8, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm8, [rsi + 512], 0x00      ; C3: A0·K0
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm11, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm9, [rsi + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm9, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vmovdqu64   zmm9, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm9, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
     vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm8, [rsi + 512], 0x10      ; C3: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vpshufb     zmm8, zmm6, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm8, [rsi + 576], 0x00      ; C4: A0·K0
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm8, [rsi + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
+    vpshufb     zmm9, zmm5, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [rsi + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
     vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C4: LO += it
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm8, [rsi + 576], 0x10      ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
-    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C4: HI += it
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 9
-    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 9
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vpxorq      zmm10, zmm26, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
-    vpxorq      zmm8, zmm8, zmm9                    ; A = X + C
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpclmulqdq  zmm3, zmm8, [rsi + 384], 0x00       ; C1: A0·K0
-    vpxorq      zmm9, zmm26, [r10 + 64]             ; AES: k_Nr + text
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [rsi + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vmovdqu64   zmm9, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 9
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vpxorq      zmm10, zmm24, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm9, zmm3                    ; A = X + C
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vpxorq      zmm9, zmm24, [r10 + 64]             ; AES: k_Nr + text
     vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm8, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm9, zmm3, [rsi], 0x01             ; C1: A1·B0
     vmovdqu64   [r8 + 64], zmm7                     ; AES: written
-    vpxorq      zmm7, zmm26, [r10 + 128]            ; AES: k_Nr + text
-    vpternlogq  zmm4, zmm3, zmm9, 0x96              ; C1: LO += it
-    vaesenclast zmm3, zmm5, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm26, zmm6                   ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm8, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C1: HI += it
+    vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C1: LO += it
+    vpxorq      zmm6, zmm24, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [r8 + 128], zmm6                    ; AES: written
+    vpxorq      zmm5, zmm24, zmm5                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r8 + rdx]                     ; the last register
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm1, zmm7, 0x02
-    vmovdqu64   [rcx], ymm7                         ; written
+    vextracti64x2 xmm1, zmm5, 0x02
+    vmovdqu64   [rcx], ymm5                         ; written
     vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x03
+    vextracti64x2 xmm3, zmm5, 0x03
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
     vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm7                         ; written
-    vextracti64x2 xmm1, zmm7, 0x01
+    vmovdqu64   [rcx], ymm5                         ; written
+    vextracti64x2 xmm1, zmm5, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm7, 0x02
+    vextracti64x2 xmm3, zmm5, 0x02
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
@@ -15067,48 +15984,49 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm7                         ; written
+    vmovdqu64   [rcx], xmm5                         ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm1, zmm7, 0x01
-    vpxorq      xmm1, xmm1, xmm7                    ; what the end differs by
+    vextracti64x2 xmm1, zmm5, 0x01
+    vpxorq      xmm1, xmm1, xmm5                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm7, [rdx + rax + 160]       ; in front
+    vpshufb     xmm3, xmm5, [rdx + rax + 160]       ; in front
     vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm7                         ; written
-    jmp         .one_rest_out_done
+    vmovdqu64   [rcx], xmm5                         ; written
+    jmp         short .one_rest_out_done
 .one_rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm7, 0x00                   ; the first bytes
-    vpshufb     xmm1, xmm7, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx], xmm5, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm5, [rdx + rax + 8]         ; the last bytes
     vpextrq     [rcx + rax - 8], xmm1, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm7                         ; the first bytes
-    vpshufb     xmm1, xmm7, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx], xmm5                         ; the first bytes
+    vpshufb     xmm1, xmm5, [rdx + rax + 12]        ; the last bytes
     vmovd       [rcx + rax - 4], xmm1               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm7, 0x00              ; the first bytes
+    vpextrb     byte [rcx], xmm5, 0x00              ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm1, xmm7, [rdx + rsi + 16]
+    vpshufb     xmm1, xmm5, [rdx + rsi + 16]
     vpextrb     byte [rcx + rsi], xmm1, 0x00        ; byte n >> 1
-    vpshufb     xmm1, xmm7, [rdx + rax + 15]        ; the last bytes
+    vpshufb     xmm1, xmm5, [rdx + rax + 15]        ; the last bytes
     vpextrb     byte [rcx + rax - 1], xmm1, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm7                         ; written
+    vmovdqu64   [rcx], zmm5                         ; written
 .one_rest_out_done:
 .one_rest_reduce:
     vpclmulqdq  zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
@@ -15128,7 +16046,7 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     mov         rax, [rax + 64]                     ; tag_len
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rdx, rax
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jae         .one_given_longest
     cmp         rax, 0x08
@@ -15221,7 +16139,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     jmp         .next
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 520                            ; frame
+    add         rsp, 512                            ; frame
+    pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret

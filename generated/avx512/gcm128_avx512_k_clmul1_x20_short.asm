@@ -11,7 +11,7 @@
 ; wipe       no: secrets may remain in xmm0-31, 16 bytes of stack; see each function
 ; cpu        aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      128 instructions: clmul 21, load 5, other 60, shuffle 13, store 5, xor 24
+; group      125 instructions: clmul 21, other 62, shuffle 16, store 5, xor 21
 ;
 ; ctx        1600 bytes, at any address; best aligned to 64; only init writes it
 ;            16 bytes for each power, H^24 first: B from byte 0, K from byte 448; round keys from byte 896
@@ -78,6 +78,9 @@ align 16
 gcm128_avx512_k_clmul1_x20_short_lane_numbers_from_1:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm128_avx512_k_clmul1_x20_short_minus_4:
+    db 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_k_clmul1_x20_short_numbers_10:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0d
 align 16
@@ -122,6 +125,12 @@ gcm128_avx512_k_clmul1_x20_short_numbers_6_of_2:
 align 16
 gcm128_avx512_k_clmul1_x20_short_one_lane:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_k_clmul1_x20_short_words_0:
+    db 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_k_clmul1_x20_short_words_1:
+    db 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00
 
 section .text
 
@@ -380,13 +389,13 @@ gcm128_avx512_k_clmul1_x20_short_init:
 
 ; void gcm128_avx512_k_clmul1_x20_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-30, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-30
+;   stack 72 bytes, 1 spill slots; writes xmm0-31, rax rcx r8 r9 r10 r11
+;   secrets may remain in xmm0-31
 global gcm128_avx512_k_clmul1_x20_short_encrypt:function (gcm128_avx512_k_clmul1_x20_short_encrypt.end - gcm128_avx512_k_clmul1_x20_short_encrypt)
 align 32
 gcm128_avx512_k_clmul1_x20_short_encrypt:
     endbr64
-    push        rbx                                 ; callee-saved
+    sub         rsp, 0x48                           ; frame
     cmp         r9, 0x00
     je          .done
     cmp         r9, 0x21
@@ -407,7 +416,7 @@ gcm128_avx512_k_clmul1_x20_short_encrypt:
     vaesenc     ymm0, ymm0, [rdi + 1344]            ; round 7
     vaesenc     ymm0, ymm0, [rdi + 1408]            ; round 8
     vaesenc     ymm0, ymm0, [rdi + 1472]            ; round 9
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x20
     jae         .in_2_given_longest
     cmp         r9, 0x11
@@ -642,376 +651,431 @@ gcm128_avx512_k_clmul1_x20_short_encrypt:
     vmovdqu64   [rdx], xmm0                         ; X
     jmp         .done
 .from_65:
-    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
-    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm1, xmm0                    ; X
-    vbroadcasti64x2 zmm2, [rsi]                     ; counter block
-    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm30, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
-    vmovdqu64   zmm2, [rdi + 896]                   ; k_0
-    vmovdqu64   zmm3, [rdi + 960]                   ; k_1
-    vmovdqu64   zmm4, [rdi + 1024]                  ; k_2
-    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
-    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
-    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
-    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
-    vmovdqu64   zmm9, [rdi + 1344]                  ; k_7
-    vmovdqu64   zmm10, [rdi + 1408]                 ; k_8
-    vmovdqu64   zmm11, [rdi + 1472]                 ; k_9
-    vmovdqu64   zmm12, [rdi + 1536]                 ; k_10
+    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
+    vmovdqu64   zmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
+    vmovdqu64   zmm2, [rel gcm128_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
+    vmovdqu64   zmm3, [rel gcm128_avx512_k_clmul1_x20_short_words_0]  ; words_0
+    vmovdqu64   [rsp], zmm3                         ; spill
+    vmovdqu64   zmm3, [rel gcm128_avx512_k_clmul1_x20_short_words_1]  ; words_1
+    vmovdqu64   xmm4, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm1                    ; X
+    vbroadcasti64x2 zmm5, [rsi]                     ; counter block
+    vpshufb     zmm5, zmm5, zmm1                    ; counter, last word first
+    vpaddd      zmm31, zmm5, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
+    vmovdqu64   zmm9, [rdi + 1216]                  ; k_5
+    vmovdqu64   zmm10, [rdi + 1280]                 ; k_6
+    vmovdqu64   zmm11, [rdi + 1344]                 ; k_7
+    vmovdqu64   zmm12, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm13, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm14, [rdi + 1536]                 ; k_10
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 320
     jb          .rest
-.first:
-    vmovdqu64   zmm13, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm14, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; blocks_4
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; blocks_8
-    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
-    vpshufb     zmm19, zmm30, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm30, zmm16                 ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm30, zmm17                 ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm30, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm30, zmm14                 ; AES: 16 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm30, zmm30, zmm15                 ; AES: the next counters
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpxorq      zmm24, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm24                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm19                         ; AES: written
-    vpxorq      zmm19, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm19                    ; AES: written
-    vpxorq      zmm19, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm19                   ; AES: written
-    vpxorq      zmm19, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm19, zmm22, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm19                   ; AES: written
-    vpxorq      zmm19, zmm12, [rcx + 256]           ; AES: k_Nr + text
-    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm19                   ; AES: written
-    add         rcx, 320                            ; next group
-    cmp         r9, 640
-    jb          .rest
-.group:
-    vpshufb     zmm19, zmm30, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm30, zmm16                 ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm30, zmm17                 ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm30, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm30, zmm14                 ; AES: 16 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm30, zmm30, zmm15                 ; AES: the next counters
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vmovdqu64   zmm24, [r8 + 128]                   ; C3·H^3: C, bytes as in memory
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm0                  ; C3·H^3: C
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vmovdqu64   zmm25, [r8 + 192]                   ; C4·H^2: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm0                  ; C4·H^2: C
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm24, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm24, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm25, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C5·H^1: LO += it
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm29, zmm24, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm24, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm26, zmm25, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpternlogq  zmm29, zmm24, zmm26, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vmovdqu64   zmm24, [r8 + 256]                   ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^1: C
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm25, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm24, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm25, zmm25, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm26, zmm24, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vmovdqu64   zmm25, [r8 + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^4: C
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm26, zmm24, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm24, zmm24, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm25, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vpternlogq  zmm29, zmm24, zmm26, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vmovdqu64   zmm24, [r8]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpshufb     zmm24, zmm24, zmm0                  ; C1·H^5: C
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpxorq      zmm1, zmm24, zmm1                   ; C1·H^5: A = X + C
-    vpxorq      zmm24, zmm12, [rcx]                 ; AES: k_Nr + text
-    vpclmulqdq  zmm26, zmm25, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenclast zmm19, zmm19, zmm24                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 320], zmm19                   ; AES: written
-    vpclmulqdq  zmm19, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vpxorq      zmm24, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm26, zmm19, 0x96           ; C1·H^5: LO += it
-    vaesenclast zmm19, zmm20, zmm24                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 384], zmm19                   ; AES: written
-    vpclmulqdq  zmm19, zmm25, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vpxorq      zmm20, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vpclmulqdq  zmm24, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm20                   ; AES: written
-    vpternlogq  zmm29, zmm19, zmm24, 0x96           ; C1·H^5: HI += it
-    vpxorq      zmm19, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm19, zmm22, zmm19                 ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vmovdqu64   [r8 + 512], zmm19                   ; AES: written
-    vpxorq      zmm19, zmm28, zmm20                 ; C1·H^5: LO += it
-    vpxorq      zmm20, zmm12, [rcx + 256]           ; AES: k_Nr + text
-    vaesenclast zmm20, zmm23, zmm20                 ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vmovdqu64   [r8 + 576], zmm20                   ; AES: written
-    vpshufd     zmm20, zmm19, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm29, zmm1, zmm20, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm1, zmm19, zmm18, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm29                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm19, zmm1, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm19                   ; reduce: add up the lanes
-    vextracti64x2 xmm19, ymm1, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm19                   ; reduce: add up the lanes
+    vpshufb     zmm15, zmm31, zmm1                  ; AES: counter block
+    vpaddd      zmm16, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm19, zmm17, zmm1                  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm18, zmm17, zmm1                  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
+    vpaddd      zmm31, zmm31, zmm0                  ; AES: the next counters
+    vmovdqu64   zmm20, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm15, zmm15, zmm20                 ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm20                 ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vpxorq      zmm20, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm15                         ; AES: written
+    vpxorq      zmm20, zmm14, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
+    vpxorq      zmm20, zmm14, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm19, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm20                   ; AES: written
+    vpxorq      zmm19, zmm14, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm21, zmm18, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm21                   ; AES: written
+    vpxorq      zmm18, zmm14, [rcx + 256]           ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm17                   ; AES: written
     add         rcx, 320                            ; next group
     add         r8, 320
     sub         r9, 320
-    cmp         r9, 640
+    cmp         r9, 320
+    jb          .last
+    vmovdqu64   zmm18, [rdi + 896]                  ; k_0
+    vpaddd      zmm19, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm19, zmm19, zmm1                  ; counter block
+    vpxorq      zmm29, zmm19, zmm18                 ; + k_0
+    vpshufd     zmm18, zmm18, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
+.group:
+    vpshufd     zmm19, zmm31, 0x00                  ; AES
+    vpshufb     zmm20, zmm20, zmm1                  ; C3·H^3: C
+    vpaddd      zmm31, zmm31, zmm0                  ; AES: the next counters
+    vpshufb     zmm21, zmm21, zmm1                  ; C4·H^2: C
+    vpaddd      zmm22, zmm19, [rsp]                 ; AES: four registers' numbers
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: as in memory
+    vpclmulqdq  zmm30, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpxorq      zmm22, zmm22, zmm18                 ; AES: + k_0
+    vpclmulqdq  zmm23, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vmovdqa64   zmm24, zmm29
+    vpshufd     zmm24{k1}, zmm22, 0xff              ; AES
+    vmovdqa64   zmm25, zmm29
+    vpshufd     zmm25{k1}, zmm22, 0xaa              ; AES
+    vpclmulqdq  zmm26, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vmovdqa64   zmm27, zmm29
+    vpshufd     zmm27{k1}, zmm22, 0x55              ; AES
+    vmovdqa64   zmm28, zmm29
+    vpshufd     zmm28{k1}, zmm22, 0x00              ; AES
+    vpternlogq  zmm30, zmm23, zmm26, 0x96           ; C5·H^1: LO += it
+    vpaddd      zmm19, zmm19, zmm3                  ; AES: four registers' numbers
+    vpshufb     zmm22, zmm19, zmm1                  ; AES: as in memory
+    vpclmulqdq  zmm19, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm22, zmm22, zmm18                 ; AES: + k_0
+    vpshufd     zmm29{k1}, zmm22, 0xff              ; AES
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpclmulqdq  zmm22, zmm21, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm25, zmm5                  ; AES: round 1
+    vpternlogq  zmm19, zmm20, zmm22, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm20, zmm27, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm28, zmm5                  ; AES: round 1
+    vpshufb     zmm17, zmm17, zmm1                  ; C5·H^1: C
+    vaesenc     zmm25, zmm29, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm26, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm17, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm21, zmm21, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm26, zmm17, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
+    vpternlogq  zmm19, zmm21, zmm26, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm21, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm24, zmm8                  ; AES: round 4
+    vpshufb     zmm16, zmm16, zmm1                  ; C2·H^4: C
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm24, zmm17, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm16, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vpternlogq  zmm30, zmm24, zmm26, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm17, zmm17, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm24, zmm25, zmm9                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm25, zmm16, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vpternlogq  zmm19, zmm17, zmm25, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm17, zmm22, zmm10                 ; AES: round 6
+    vaesenc     zmm22, zmm24, zmm10                 ; AES: round 6
+    vpshufb     zmm15, zmm15, zmm1                  ; C1·H^5: C
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
+    vpxorq      zmm4, zmm15, zmm4                   ; C1·H^5: A = X + C
+    vaesenc     zmm15, zmm23, zmm11                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm23, zmm16, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm24, zmm4, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vpternlogq  zmm30, zmm23, zmm24, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm16, zmm16, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm23, zmm4, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
+    vaesenc     zmm24, zmm15, zmm13                 ; AES: round 9
+    vpternlogq  zmm19, zmm16, zmm23, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm15, zmm4, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
+    vpxorq      zmm16, zmm14, [rcx]                 ; AES: k_Nr + text
+    vpxorq      zmm23, zmm30, zmm15                 ; C1·H^5: LO += it
+    vaesenclast zmm15, zmm21, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm15                         ; AES: written
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpxorq      zmm16, zmm14, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm16, zmm24, zmm16                 ; AES: last round: the other text
+    vpshufd     zmm21, zmm23, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
+    vpternlogq  zmm19, zmm4, zmm21, 0x96            ; reduce: + HI
+    vpxorq      zmm4, zmm14, [rcx + 128]            ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm4                  ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm23, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [r8 + 128], zmm20                   ; AES: written
+    vpxorq      zmm21, zmm14, [rcx + 192]           ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm19                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm21, zmm17, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm21                   ; AES: written
+    vextracti64x4 ymm19, zmm4, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm17, zmm14, [rcx + 256]           ; AES: k_Nr + text
+    vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
+    vpxorq      ymm4, ymm4, ymm19                   ; reduce: add up the lanes
+    vmovdqu64   [r8 + 256], zmm17                   ; AES: written
+    vextracti64x2 xmm19, ymm4, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm4, xmm4, xmm19                   ; reduce: add up the lanes
+    add         rcx, 320                            ; next group
+    add         r8, 320
+    sub         r9, 320
+    cmp         r9, 320
     jae         .group
 .after_group:
-.rest:
-    mov         r11, r8
-    mov         rbx, r9
-    cmp         rbx, 320
-    jb          .fewer
-    add         r8, 320
-    sub         r9, 320
-.fewer:
-    vpxorq      xmm13, xmm13, xmm13
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+.last:
+    vpshufb     zmm3, zmm20, zmm1                   ; C3·H^3: C
+    vpclmulqdq  zmm18, zmm3, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpclmulqdq  zmm19, zmm3, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vpclmulqdq  zmm0, zmm3, [rdi + 192], 0x01       ; C3·H^3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vpshufb     zmm23, zmm21, zmm1                  ; C4·H^2: C
+    vpclmulqdq  zmm20, zmm23, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpclmulqdq  zmm21, zmm23, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpclmulqdq  zmm22, zmm23, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpclmulqdq  zmm23, zmm23, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vpshufb     zmm17, zmm17, zmm1                  ; C5·H^1: C
+    vpclmulqdq  zmm24, zmm17, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vpclmulqdq  zmm25, zmm17, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vpclmulqdq  zmm26, zmm17, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vpclmulqdq  zmm17, zmm17, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vpternlogq  zmm18, zmm0, zmm20, 0x96            ; C5·H^1: LO += it
+    vpternlogq  zmm19, zmm3, zmm21, 0x96            ; C5·H^1: HI += it
+    vpshufb     zmm0, zmm16, zmm1                   ; C2·H^4: C
+    vpclmulqdq  zmm3, zmm0, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpclmulqdq  zmm16, zmm0, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vpclmulqdq  zmm20, zmm0, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpternlogq  zmm18, zmm22, zmm24, 0x96           ; C2·H^4: LO += it
+    vpternlogq  zmm19, zmm23, zmm25, 0x96           ; C2·H^4: HI += it
+    vpshufb     zmm15, zmm15, zmm1                  ; C1·H^5: C
+    vpxorq      zmm4, zmm15, zmm4                   ; C1·H^5: A = X + C
+    vpclmulqdq  zmm15, zmm4, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vpclmulqdq  zmm21, zmm4, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vpclmulqdq  zmm22, zmm4, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpternlogq  zmm18, zmm26, zmm3, 0x96            ; C1·H^5: LO += it
+    vpternlogq  zmm19, zmm17, zmm16, 0x96           ; C1·H^5: HI += it
+    vpternlogq  zmm18, zmm20, zmm15, 0x96           ; C1·H^5: LO += it
+    vpternlogq  zmm19, zmm0, zmm21, 0x96            ; C1·H^5: HI += it
+    vpxorq      zmm0, zmm18, zmm22                  ; C1·H^5: LO += it
+    vpclmulqdq  zmm3, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm19, zmm4, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm3, zmm19                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm0, xmm3                    ; reduce: add up the lanes
     cmp         r9, 0x00
-    je          .written
+    je          .store                              ; reduce
+.rest:
+    mov         r11, r9                             ; reduce
+    vpxorq      xmm17, xmm17, xmm17                 ; reduce
+    vpxorq      xmm18, xmm18, xmm18                 ; reduce
+    vpxorq      xmm19, xmm19, xmm19                 ; reduce
+    vpxorq      xmm20, xmm20, xmm20                 ; reduce
+    vpxorq      xmm0, xmm0, xmm0                    ; reduce
+    vpxorq      xmm3, xmm3, xmm3                    ; reduce
+    vpxorq      xmm15, xmm15, xmm15                 ; reduce
+    vpxorq      xmm16, xmm16, xmm16                 ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
     cmp         r9, 256
-    jb          .under_4
-    vpshufb     zmm14, zmm30, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm30, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm16, zmm30, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm30, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm30, zmm30, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpxorq      zmm18, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm14, zmm14, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm14                         ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm14, zmm16, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm14                   ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm14, zmm17, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm14                   ; AES: written
+    jb          .under_4                            ; reduce
+    vpshufb     zmm17, zmm31, zmm1                  ; AES: counter block
+    vpaddd      zmm18, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
+    vpaddd      zmm19, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
+    vpaddd      zmm20, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpaddd      zmm31, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: the next counters
+    vmovdqu64   zmm21, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm17, zmm17, zmm21                 ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm21                 ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm21                 ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm21                 ; AES: + k_0
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
+    vpxorq      zmm21, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm17                         ; AES: written
+    vpxorq      zmm21, zmm14, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm18                    ; AES: written
+    vpxorq      zmm21, zmm14, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm19                   ; AES: written
+    vpxorq      zmm21, zmm14, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm20                   ; AES: written
     add         rcx, 256
     add         r8, 256
     sub         r9, 256
 .under_4:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
     jb          .under_2
-    vpshufb     zmm14, zmm30, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm30, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm30, zmm30, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vpxorq      zmm16, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm14, zmm14, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm14                         ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
+    vpshufb     zmm0, zmm31, zmm1                   ; AES: counter block
+    vpaddd      zmm3, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm1                    ; AES: counter block
+    vpaddd      zmm31, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: the next counters
+    vmovdqu64   zmm21, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm21                   ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm21                   ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpxorq      zmm21, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm21                   ; AES: last round: the other text
+    vmovdqu64   [r8], zmm0                          ; AES: written
+    vpxorq      zmm21, zmm14, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm21                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
     add         rcx, 0x80
     add         r8, 0x80
     sub         r9, 0x80
 .under_2:
     cmp         r9, 0x40
     jb          .under_1
-    vpshufb     zmm14, zmm30, zmm0                  ; AES: counter block
-    vpaddd      zmm30, zmm30, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
-    vpxorq      zmm15, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm14, zmm14, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm14                         ; AES: written
+    vpshufb     zmm15, zmm31, zmm1                  ; AES: counter block
+    vpaddd      zmm31, zmm31, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: the next counters
+    vpxorq      zmm15, zmm15, [rdi + 896]           ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vpxorq      zmm21, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm15                         ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
@@ -1021,283 +1085,261 @@ gcm128_avx512_k_clmul1_x20_short_encrypt:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
-    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 64]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm13, zmm13, xmm14, 0x02          ; AES: with them
+    vmovdqu64   ymm16, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm21, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm16, xmm21, 0x02          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_33:
     cmp         r9, 0x11
     jb          .given_under_17                     ; AES
-    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 48]            ; AES: those of the last block, zero-padded
-    vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
+    vmovdqu64   xmm16, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm21, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm16, ymm16, xmm21, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
-    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm16, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
-    vmovq       xmm13, [rcx]                        ; AES: the first bytes
-    vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
-    vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
-    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm16, [rcx]                        ; AES: the first bytes
+    vmovq       xmm21, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm21, xmm21, [rax + 24]            ; AES: in their places
+    vporq       xmm16, xmm16, xmm21                 ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
     jb          .given_under_4                      ; AES
-    vmovd       xmm13, [rcx]                        ; AES: the first bytes
-    vmovd       xmm14, [rcx + r9 - 4]               ; AES: the last bytes
-    vpshufb     xmm14, xmm14, [rax + 20]            ; AES: in their places
-    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    jmp         .given_done                         ; AES
+    vmovd       xmm16, [rcx]                        ; AES: the first bytes
+    vmovd       xmm21, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm21, xmm21, [rax + 20]            ; AES: in their places
+    vporq       xmm16, xmm16, xmm21                 ; AES: zero-padded
+    jmp         short .given_done                   ; AES
 .given_under_4:
     movzx       r10d, byte [rcx]                    ; AES: byte 0
-    vmovq       xmm13, r10                          ; AES
+    vmovq       xmm16, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
     mov         r10, r9
     shr         r10, 0x01                           ; AES
     movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
-    vmovq       xmm14, r10                          ; AES
+    vmovq       xmm21, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
-    vpslldq     xmm14, xmm14, 0x01                  ; AES
-    vporq       xmm13, xmm13, xmm14                 ; AES
+    vpslldq     xmm21, xmm21, 0x01                  ; AES
+    vporq       xmm16, xmm16, xmm21                 ; AES
     movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
-    vmovq       xmm14, rcx                          ; AES
+    vmovq       xmm21, rcx                          ; AES
     mov         ecx, 0x00                           ; AES: no byte stays
-    vpslldq     xmm14, xmm14, 0x02                  ; AES
-    vporq       xmm13, xmm13, xmm14                 ; AES
-    vpandq      xmm13, xmm13, [rax + 112]           ; AES: zero-padded
+    vpslldq     xmm21, xmm21, 0x02                  ; AES
+    vporq       xmm16, xmm16, xmm21                 ; AES
+    vpandq      xmm16, xmm16, [rax + 112]           ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_longest:
-    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
-    vinserti64x2 zmm13, zmm13, [rcx + 32], 0x02     ; AES: and the third
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 80]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm13, zmm13, xmm14, 0x03          ; AES: with them
+    vmovdqu64   ymm16, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm16, zmm16, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm21, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm16, xmm21, 0x03          ; AES: with them
 .given_done:
-    vpshufb     zmm14, zmm30, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm14, zmm2                   ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
-    vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
+    vpshufb     zmm21, zmm31, zmm1                  ; AES: counter block
+    vpxorq      zmm21, zmm21, [rdi + 896]           ; AES: + k_0
+    vaesenc     zmm5, zmm21, zmm5                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm6, zmm14, zmm16                  ; AES: k_Nr + text
+    vaesenclast zmm6, zmm5, zmm6                    ; AES: last round: the other text
+    vpandq      zmm16, zmm6, [rax + 112]            ; AES: zero-padded
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
-    vmovdqu64   [r8], ymm3                          ; AES: written
-    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    vmovdqu64   [r8], ymm6                          ; AES: written
+    vextracti64x2 xmm5, zmm6, 0x01                  ; AES
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
-    vextracti64x2 xmm3, zmm3, 0x02                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm6, zmm6, 0x02                  ; AES
+    vpxorq      xmm6, xmm6, xmm5                    ; AES: what the end differs by
+    vpshufb     xmm6, xmm6, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm5, xmm5, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm5, xmm5, xmm6                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm5                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_33:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jb          .written_under_17                   ; AES
-    vmovdqu64   [r8], xmm3                          ; AES: written
+    vmovdqu64   [r8], xmm6                          ; AES: written
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
-    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; AES: at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 160]        ; AES: in front
-    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm5, zmm6, 0x01                  ; AES
+    vpxorq      xmm5, xmm5, xmm6                    ; AES: what the end differs by
+    vpshufb     xmm5, xmm5, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm6, xmm6, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm5, xmm6, xmm5                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm5                ; AES: written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_17:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
-    vmovdqu64   [r8], xmm3                          ; AES: written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [r8], xmm6                          ; AES: written
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
     jb          .written_under_8                    ; AES
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
-    vpextrq     [r8], xmm3, 0x00                    ; AES: the first bytes
-    vpshufb     xmm2, xmm3, [rax + r9 + 8]          ; AES: the last bytes
-    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
+    vpextrq     [r8], xmm6, 0x00                    ; AES: the first bytes
+    vpshufb     xmm5, xmm6, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8 + r9 - 8], xmm5, 0x00           ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .written_under_4                    ; AES
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
-    vmovd       [r8], xmm3                          ; AES: the first bytes
-    vpshufb     xmm2, xmm3, [rax + r9 + 12]         ; AES: the last bytes
-    vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
+    vmovd       [r8], xmm6                          ; AES: the first bytes
+    vpshufb     xmm5, xmm6, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8 + r9 - 4], xmm5                 ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_4:
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
-    vpextrb     byte [r8], xmm3, 0x00               ; AES: the first bytes
+    vpextrb     byte [r8], xmm6, 0x00               ; AES: the first bytes
     mov         rcx, r9
     shr         rcx, 0x01                           ; AES
-    vpshufb     xmm2, xmm3, [rax + rcx + 16]        ; AES
-    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
-    vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm5, xmm6, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm5, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm5, xmm6, [rax + r9 + 15]         ; AES: the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm5, 0x00      ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_longest:
-    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
-    vmovdqu64   [r8], ymm3                          ; AES: written
-    vmovdqu64   [r8 + 32], xmm2                     ; AES: written
+    vextracti64x2 xmm5, zmm6, 0x02                  ; AES
+    vmovdqu64   [r8], ymm6                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm5                     ; AES: written
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
-    vextracti64x2 xmm3, zmm3, 0x03                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm6, zmm6, 0x03                  ; AES
+    vpxorq      xmm6, xmm6, xmm5                    ; AES: what the end differs by
+    vpshufb     xmm6, xmm6, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm5, xmm5, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm5, xmm5, xmm6                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm5                ; AES: written
 .written_done:
     add         r9, 0x0f                            ; AES
     shr         r9, 0x04                            ; AES: blocks, the partial one too
-    vmovq       xmm2, r9                            ; AES
-    vpaddd      zmm30, zmm30, zmm2                  ; AES: blocks done
+    vmovq       xmm5, r9                            ; AES
+    vpaddd      zmm31, zmm31, zmm5                  ; AES: blocks done
 .written:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 320
-    jb          .tail
-    vmovdqu64   zmm2, [r11 + 128]                   ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^3: C
-    vpclmulqdq  zmm12, zmm2, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpclmulqdq  zmm14, zmm2, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 192], 0x01       ; C3·H^3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vmovdqu64   zmm4, [r11 + 192]                   ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 704], 0x00       ; C4·H^2: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 256], 0x01       ; C4·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vmovdqu64   zmm8, [r11 + 256]                   ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C5·H^1: LO += it
-    vpternlogq  zmm14, zmm2, zmm6, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm2, [r11 + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C2·H^4: LO += it
-    vpternlogq  zmm14, zmm4, zmm10, 0x96            ; C2·H^4: HI += it
-    vmovdqu64   zmm4, [r11]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^5: C
-    vpxorq      zmm1, zmm4, zmm1                    ; C1·H^5: A = X + C
-    vpclmulqdq  zmm4, zmm1, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpclmulqdq  zmm7, zmm1, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpclmulqdq  zmm9, zmm1, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C1·H^5: LO += it
-    vpternlogq  zmm14, zmm8, zmm5, 0x96             ; C1·H^5: HI += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; C1·H^5: LO += it
-    vpternlogq  zmm14, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
-    vpxorq      zmm2, zmm12, zmm9                   ; C1·H^5: LO += it
-    vpclmulqdq  zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm14, zmm1, zmm2, 0x96             ; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm14                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    add         r11, 320                            ; reduce
-    sub         rbx, 320                            ; reduce
-.tail:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x00
-    je          .store                              ; reduce
-    lea         rax, [rbx + 15]                     ; reduce
-    and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 384]                    ; reduce
-    sub         rcx, rax                            ; reduce: H^m
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x40
-    jae         .tail_first                         ; reduce
-    vpxorq      xmm6, xmm6, xmm6                    ; reduce
-    vpxorq      xmm7, xmm7, xmm7                    ; reduce
-    jmp         .tail_rest                          ; reduce
-.tail_first:
-    vmovdqu64   zmm2, [r11]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm2, zmm1, [rcx + 448], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 448], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm6, zmm2, zmm4                    ; C·H^m: LO += it
-    vpxorq      zmm7, zmm3, zmm1                    ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    lea         rax, [r11 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 384]
+    sub         rcx, rax                            ; H^m
+    vpxorq      xmm5, xmm5, xmm5
+    vpxorq      xmm6, xmm6, xmm6
+    cmp         r11, 256
+    jb          .tail_under_4
+    vpshufb     zmm7, zmm20, zmm1                   ; C·H^i: C
+    vpclmulqdq  zmm8, zmm7, [rcx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rcx + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm10, zmm7, [rcx + 192], 0x01      ; C·H^i: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rcx + 192], 0x11       ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm9, zmm7, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm7, zmm19, zmm1                   ; C·H^i: C
+    vpclmulqdq  zmm8, zmm7, [rcx + 576], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rcx + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm10, zmm7, [rcx + 128], 0x01      ; C·H^i: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rcx + 128], 0x11       ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm9, zmm7, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm7, zmm18, zmm1                   ; C·H^i: C
+    vpclmulqdq  zmm8, zmm7, [rcx + 512], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rcx + 512], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm10, zmm7, [rcx + 64], 0x01       ; C·H^i: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rcx + 64], 0x11        ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm9, zmm7, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm7, zmm17, zmm1                   ; C·H^i: C
+    vpxorq      zmm4, zmm7, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm7, zmm4, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm8, zmm4, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^i
+    add         rcx, 256                            ; the next powers
+    sub         r11, 256
+.tail_under_4:
+    cmp         r11, 0x80
+    jb          .tail_under_2
+    vpshufb     zmm3, zmm3, zmm1                    ; C·H^i: C
+    vpclmulqdq  zmm7, zmm3, [rcx + 512], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm8, zmm3, [rcx + 512], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm9, zmm3, [rcx + 64], 0x01        ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 64], 0x11        ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm8, zmm3, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm3, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^i
+    add         rcx, 0x80                           ; the next powers
+    sub         r11, 0x80
+.tail_under_2:
+    cmp         r11, 0x40
+    jb          .tail_under_1
+    vpshufb     zmm0, zmm15, zmm1                   ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm3, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^i
     add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jb          .tail_after_block
-.tail_block:
-    vmovdqu64   zmm2, [r11]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm3, zmm2, [rcx + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rcx + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm5, zmm2, [rcx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         rbx, 0x00
+    sub         r11, 0x40
+.tail_under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
     je          .tail_reduce
-.tail_rest:
-    vpshufb     zmm2, zmm13, zmm0                   ; C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm2, zmm1, [rcx + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm2, zmm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm3, zmm1, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm0, zmm16, zmm1                   ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm3, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^i
 .tail_reduce:
-    vpclmulqdq  zmm1, zmm6, [rel gcm128_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm0, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm2, xmm30, xmm0                   ; counter block
-    vmovdqu64   [rsi], xmm2                         ; counter block
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm31, xmm1                   ; counter block
+    vmovdqu64   [rsi], xmm0                         ; counter block
+    vpshufb     xmm0, xmm4, xmm1                    ; X, bytes as in memory
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    pop         rbx                                 ; callee-saved
+    add         rsp, 0x48                           ; frame
     ret
 .end:
 
@@ -2149,7 +2191,7 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
 
 ; int gcm128_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
-;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
+;   stack 152 bytes, 1 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
 ;   secrets may remain in xmm0-31, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x20_short_seal:function (gcm128_avx512_k_clmul1_x20_short_seal.end - gcm128_avx512_k_clmul1_x20_short_seal)
 align 32
@@ -2158,40 +2200,41 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
-    sub         rsp, 0x40                           ; frame
+    sub         rsp, 0x80                           ; frame
     vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
     vmovdqu64   zmm1, [rel gcm128_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
-    mov         r12, [rsp + 96]                     ; len, from the stack
-    mov         rbp, [rsp + 104]                    ; out, from the stack
-    mov         rax, [rsp + 112]                    ; tag, from the stack
+    mov         r12, [rsp + 160]                    ; len, from the stack
+    mov         rbp, [rsp + 168]                    ; out, from the stack
+    mov         rax, [rsp + 176]                    ; tag, from the stack
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
     mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         rdx, r10
     ja          .refused
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r10
     ja          .refused
     mov         r10, 68719476704                    ; bytes of text, at most
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, r10
     ja          .refused
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .other
     vmovq       xmm2, [rsi]                         ; IV, bytes 0..7
     vmovd       xmm3, [rsi + 8]                     ; bytes 8..11
     vpunpcklqdq xmm2, xmm2, xmm3                    ; IV
     vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; IV || 0 in every lane
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
-    vpxorq      xmm3, xmm3, xmm3
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm22, xmm22, xmm22
     cmp         r8, 0x00
     je          .text
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, r8
     cmp         r8, 0x10
     jae         .padded_longest
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x08
     jb          .padded_under_8
     vmovq       xmm3, [rcx]                         ; the first bytes
@@ -2200,7 +2243,6 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .padded_done
 .padded_under_8:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x04
     jb          .padded_under_4
     vmovd       xmm3, [rcx]                         ; the first bytes
@@ -2229,7 +2271,7 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .padded_longest:
     vmovdqu64   xmm3, [rcx]                         ; whole blocks
 .padded_done:
-    vpshufb     xmm3, xmm3, xmm0                    ; AAD
+    vpshufb     xmm22, xmm3, xmm0                   ; AAD
     jmp         .text
 .more:
     mov         rdx, r8
@@ -2240,51 +2282,48 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     sub         rbx, rdx                            ; bytes before it
     lea         rsi, [rcx + rbx]                    ; the last block
     vpxorq      xmm3, xmm3, xmm3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 320
     jb          .aad_tail
 .aad_groups:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
     vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^3: C
-    vpclmulqdq  zmm14, zmm4, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpclmulqdq  zmm15, zmm4, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x01       ; C3·H^3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vpshufb     zmm5, zmm4, zmm0                    ; C3·H^3: C
+    vpclmulqdq  zmm14, zmm5, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpclmulqdq  zmm15, zmm5, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vpclmulqdq  zmm4, zmm5, [rdi + 192], 0x01       ; C3·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^3: A1·B1
     vmovdqu64   zmm6, [rcx + 192]                   ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C4·H^2: C
-    vpclmulqdq  zmm7, zmm6, [rdi + 704], 0x00       ; C4·H^2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vpclmulqdq  zmm9, zmm6, [rdi + 256], 0x01       ; C4·H^2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vpshufb     zmm9, zmm6, zmm0                    ; C4·H^2: C
+    vpclmulqdq  zmm6, zmm9, [rdi + 704], 0x00       ; C4·H^2: A0·K0
+    vpclmulqdq  zmm7, zmm9, [rdi + 704], 0x10       ; C4·H^2: A0·K1
+    vpclmulqdq  zmm8, zmm9, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
     vmovdqu64   zmm10, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm0                  ; C5·H^1: C
     vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x00     ; C5·H^1: A0·K0
     vpclmulqdq  zmm12, zmm10, [rdi + 768], 0x10     ; C5·H^1: A0·K1
     vpclmulqdq  zmm13, zmm10, [rdi + 320], 0x01     ; C5·H^1: A1·B0
     vpclmulqdq  zmm10, zmm10, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C5·H^1: LO += it
-    vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C5·H^1: HI += it
+    vpternlogq  zmm14, zmm4, zmm6, 0x96             ; C5·H^1: LO += it
+    vpternlogq  zmm15, zmm5, zmm7, 0x96             ; C5·H^1: HI += it
     vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^4: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C2·H^4: C
     vpclmulqdq  zmm5, zmm4, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm6, zmm4, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C2·H^4: A1·B0
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C2·H^4: LO += it
-    vpternlogq  zmm15, zmm6, zmm12, 0x96            ; C2·H^4: HI += it
-    vmovdqu64   zmm6, [rcx]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^5: A = X + C
-    vpclmulqdq  zmm6, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vpternlogq  zmm14, zmm8, zmm11, 0x96            ; C2·H^4: LO += it
+    vpternlogq  zmm15, zmm9, zmm12, 0x96            ; C2·H^4: HI += it
+    vmovdqu64   zmm8, [rcx]                         ; C1·H^5: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C1·H^5: C
+    vpxorq      zmm3, zmm8, zmm3                    ; C1·H^5: A = X + C
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
     vpclmulqdq  zmm11, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vpternlogq  zmm14, zmm13, zmm5, 0x96            ; C1·H^5: LO += it
-    vpternlogq  zmm15, zmm10, zmm7, 0x96            ; C1·H^5: HI += it
-    vpternlogq  zmm14, zmm8, zmm6, 0x96             ; C1·H^5: LO += it
+    vpternlogq  zmm15, zmm10, zmm6, 0x96            ; C1·H^5: HI += it
+    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
     vpternlogq  zmm15, zmm4, zmm9, 0x96             ; C1·H^5: HI += it
     vpxorq      zmm4, zmm14, zmm11                  ; C1·H^5: LO += it
     vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
@@ -2316,13 +2355,13 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .aad_first:
     vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C·H^m: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm8, zmm4, zmm6                    ; C·H^m: LO += it
-    vpxorq      zmm9, zmm5, zmm3                    ; C·H^m: HI += it
+    vpxorq      zmm4, zmm4, zmm3                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm5, zmm4, [r11 + 448], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm3, zmm4, [r11 + 448], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm6, zmm4, [r11], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm8, zmm5, zmm6                    ; C·H^m: LO += it
+    vpxorq      zmm9, zmm3, zmm4                    ; C·H^m: HI += it
     vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
@@ -2420,7 +2459,7 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm4, [rsi]                         ; whole blocks
 .aad_padded_done:
     vpshufb     xmm4, xmm4, xmm0                    ; AAD
-    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+    vpxorq      xmm22, xmm3, xmm4                   ; S = X + the last block
 .text:
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
@@ -2428,29 +2467,29 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .long
     mov         rcx, r12
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm4, rcx
+    vmovq       xmm3, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm5, r8
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
+    vmovq       xmm4, r8
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
     lea         rcx, [r12 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
     lea         rcx, [rdi + rcx + 352]              ; H^(m+2)
-    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
-    vpxorq      zmm7, zmm2, zmm5                    ; (IV || 0) + k_0
-    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   zmm4, [rdi + 896]                   ; k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; (IV || 0) + k_0
+    vinserti64x2 ymm4, ymm22, xmm3, 0x01            ; S, lengths: S, the lengths
     vmovdqu64   xmm3, [rcx]                         ; S, lengths: H^(m+2)
-    vmovdqu64   xmm4, [rdi + 368]                   ; S, lengths: H
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; S, lengths: both
-    vmovdqu64   xmm4, [rcx + 448]                   ; S, lengths: H^(m+2)
-    vmovdqu64   xmm5, [rdi + 816]                   ; S, lengths: H
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; S, lengths: both
-    vpclmulqdq  ymm5, ymm2, ymm4, 0x00              ; S, lengths: A0·K0
-    vpclmulqdq  ymm4, ymm2, ymm4, 0x10              ; S, lengths: A0·K1
-    vpclmulqdq  ymm6, ymm2, ymm3, 0x01              ; S, lengths: A1·B0
-    vpclmulqdq  ymm2, ymm2, ymm3, 0x11              ; S, lengths: A1·B1
-    vpxorq      ymm11, ymm5, ymm6                   ; S, lengths: LO += it
-    vpxorq      ymm12, ymm4, ymm2                   ; S, lengths: HI += it
+    vmovdqu64   xmm5, [rdi + 368]                   ; S, lengths: H
+    vinserti64x2 ymm5, ymm3, xmm5, 0x01             ; S, lengths: both
+    vmovdqu64   xmm3, [rcx + 448]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm6, [rdi + 816]                   ; S, lengths: H
+    vinserti64x2 ymm3, ymm3, xmm6, 0x01             ; S, lengths: both
+    vpclmulqdq  ymm6, ymm4, ymm3, 0x00              ; S, lengths: A0·K0
+    vpclmulqdq  ymm3, ymm4, ymm3, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm7, ymm4, ymm5, 0x01              ; S, lengths: A1·B0
+    vpclmulqdq  ymm4, ymm4, ymm5, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm11, ymm6, ymm7                   ; S, lengths: LO += it
+    vpxorq      ymm12, ymm3, ymm4                   ; S, lengths: HI += it
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x61
     jae         .short_from_97
@@ -2464,52 +2503,52 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .short_given_0_longest
     cmp         r12, 0x04
     jb          .short_given_0_under_4
-    vmovd       xmm2, [r9]                          ; the first bytes
-    vmovd       xmm3, [r9 + r12 - 4]                ; the last bytes
-    vpshufb     xmm3, xmm3, [rdx + 20]              ; in their places
-    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    vmovd       xmm3, [r9]                          ; the first bytes
+    vmovd       xmm4, [r9 + r12 - 4]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .short_given_0_done
 .short_given_0_under_4:
     cmp         r12, 0x01
     jb          .short_given_0_under_1
     movzx       esi, byte [r9]                      ; byte 0
-    vmovq       xmm2, rsi
+    vmovq       xmm3, rsi
     mov         esi, 0x00                           ; no byte stays
     mov         rsi, r12
     shr         rsi, 0x01
     movzx       esi, byte [r9 + rsi]                ; byte n >> 1
-    vmovq       xmm3, rsi
+    vmovq       xmm4, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm3, xmm3, 0x01
-    vporq       xmm2, xmm2, xmm3
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
     movzx       esi, byte [r9 + r12 - 1]            ; the last byte
-    vmovq       xmm3, rsi
+    vmovq       xmm4, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm3, xmm3, 0x02
-    vporq       xmm2, xmm2, xmm3
-    vpandq      xmm2, xmm2, [rdx + 112]             ; zero-padded
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
     jmp         .short_given_0_done
 .short_given_0_under_1:
-    vpxorq      xmm2, xmm2, xmm2                    ; no bytes
+    vpxorq      xmm3, xmm3, xmm3                    ; no bytes
     jmp         .short_given_0_done
 .short_given_0_longest:
-    vmovq       xmm2, [r9]                          ; the first bytes
-    vmovq       xmm3, [r9 + r12 - 8]                ; the last bytes
-    vpshufb     xmm3, xmm3, [rdx + 24]              ; in their places
-    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    vmovq       xmm3, [r9]                          ; the first bytes
+    vmovq       xmm4, [r9 + r12 - 8]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
 .short_given_0_done:
-    vpxorq      ymm3, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
-    vaesenc     ymm3, ymm3, [rdi + 960]             ; round 1
-    vaesenc     ymm3, ymm3, [rdi + 1024]            ; round 2
-    vaesenc     ymm3, ymm3, [rdi + 1088]            ; round 3
-    vaesenc     ymm3, ymm3, [rdi + 1152]            ; round 4
-    vaesenc     ymm3, ymm3, [rdi + 1216]            ; round 5
-    vaesenc     ymm3, ymm3, [rdi + 1280]            ; round 6
-    vaesenc     ymm3, ymm3, [rdi + 1344]            ; round 7
-    vaesenc     ymm3, ymm3, [rdi + 1408]            ; round 8
-    vaesenc     ymm3, ymm3, [rdi + 1472]            ; round 9
-    vpxorq      ymm2, ymm2, [rdi + 1536]            ; k_Nr + text
-    vaesenclast ymm7, ymm3, ymm2                    ; other text
+    vpxorq      ymm2, ymm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
+    vaesenc     ymm2, ymm2, [rdi + 960]             ; round 1
+    vaesenc     ymm2, ymm2, [rdi + 1024]            ; round 2
+    vaesenc     ymm2, ymm2, [rdi + 1088]            ; round 3
+    vaesenc     ymm2, ymm2, [rdi + 1152]            ; round 4
+    vaesenc     ymm2, ymm2, [rdi + 1216]            ; round 5
+    vaesenc     ymm2, ymm2, [rdi + 1280]            ; round 6
+    vaesenc     ymm2, ymm2, [rdi + 1344]            ; round 7
+    vaesenc     ymm2, ymm2, [rdi + 1408]            ; round 8
+    vaesenc     ymm2, ymm2, [rdi + 1472]            ; round 9
+    vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm2, ymm3                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     ymm2, ymm2, ymm7, 0x02              ; E_K(J_0)
     vpandq      ymm3, ymm7, [rdx + 112]             ; C, zero-padded
@@ -2554,19 +2593,19 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .short_from_16:
     cmp         r12, 0x11
     jae         .short_from_17
-    vmovdqu64   xmm2, [r9]                          ; whole blocks
-    vpxorq      ymm3, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
-    vaesenc     ymm3, ymm3, [rdi + 960]             ; round 1
-    vaesenc     ymm3, ymm3, [rdi + 1024]            ; round 2
-    vaesenc     ymm3, ymm3, [rdi + 1088]            ; round 3
-    vaesenc     ymm3, ymm3, [rdi + 1152]            ; round 4
-    vaesenc     ymm3, ymm3, [rdi + 1216]            ; round 5
-    vaesenc     ymm3, ymm3, [rdi + 1280]            ; round 6
-    vaesenc     ymm3, ymm3, [rdi + 1344]            ; round 7
-    vaesenc     ymm3, ymm3, [rdi + 1408]            ; round 8
-    vaesenc     ymm3, ymm3, [rdi + 1472]            ; round 9
-    vpxorq      ymm2, ymm2, [rdi + 1536]            ; k_Nr + text
-    vaesenclast ymm7, ymm3, ymm2                    ; other text
+    vmovdqu64   xmm3, [r9]                          ; whole blocks
+    vpxorq      ymm2, ymm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
+    vaesenc     ymm2, ymm2, [rdi + 960]             ; round 1
+    vaesenc     ymm2, ymm2, [rdi + 1024]            ; round 2
+    vaesenc     ymm2, ymm2, [rdi + 1088]            ; round 3
+    vaesenc     ymm2, ymm2, [rdi + 1152]            ; round 4
+    vaesenc     ymm2, ymm2, [rdi + 1216]            ; round 5
+    vaesenc     ymm2, ymm2, [rdi + 1280]            ; round 6
+    vaesenc     ymm2, ymm2, [rdi + 1344]            ; round 7
+    vaesenc     ymm2, ymm2, [rdi + 1408]            ; round 8
+    vaesenc     ymm2, ymm2, [rdi + 1472]            ; round 9
+    vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm2, ymm3                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     ymm2, ymm2, ymm7, 0x02              ; E_K(J_0)
     vpandq      ymm3, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_first_1]  ; C, zero-padded
@@ -2585,37 +2624,37 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x20
     jae         .short_given_17_longest
-    vmovdqu64   xmm2, [r9]                          ; whole blocks
-    vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    vmovdqu64   xmm3, [r9]                          ; whole blocks
+    vmovdqu64   xmm4, [r9 + r12 - 16]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
     jmp         .short_given_17_done
 .short_given_17_longest:
     vmovdqu64   ymm3, [r9]                          ; whole blocks
 .short_given_17_done:
-    vpxorq      ymm2, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_of_2]  ; IV || j, + k_0
-    vpxorq      xmm4, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vaesenc     ymm2, ymm2, [rdi + 960]             ; round 1
-    vaesenc     xmm4, xmm4, [rdi + 960]             ; round 1
-    vaesenc     ymm2, ymm2, [rdi + 1024]            ; round 2
-    vaesenc     xmm4, xmm4, [rdi + 1024]            ; round 2
-    vaesenc     ymm2, ymm2, [rdi + 1088]            ; round 3
-    vaesenc     xmm4, xmm4, [rdi + 1088]            ; round 3
-    vaesenc     ymm2, ymm2, [rdi + 1152]            ; round 4
-    vaesenc     xmm4, xmm4, [rdi + 1152]            ; round 4
-    vaesenc     ymm2, ymm2, [rdi + 1216]            ; round 5
-    vaesenc     xmm4, xmm4, [rdi + 1216]            ; round 5
-    vaesenc     ymm2, ymm2, [rdi + 1280]            ; round 6
-    vaesenc     xmm4, xmm4, [rdi + 1280]            ; round 6
-    vaesenc     ymm2, ymm2, [rdi + 1344]            ; round 7
-    vaesenc     xmm4, xmm4, [rdi + 1344]            ; round 7
-    vaesenc     ymm2, ymm2, [rdi + 1408]            ; round 8
-    vaesenc     xmm4, xmm4, [rdi + 1408]            ; round 8
-    vaesenc     ymm5, ymm2, [rdi + 1472]            ; round 9
-    vaesenc     xmm2, xmm4, [rdi + 1472]            ; round 9
+    vpxorq      ymm4, ymm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_of_2]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vaesenc     ymm4, ymm4, [rdi + 960]             ; round 1
+    vaesenc     xmm2, xmm2, [rdi + 960]             ; round 1
+    vaesenc     ymm4, ymm4, [rdi + 1024]            ; round 2
+    vaesenc     xmm2, xmm2, [rdi + 1024]            ; round 2
+    vaesenc     ymm4, ymm4, [rdi + 1088]            ; round 3
+    vaesenc     xmm2, xmm2, [rdi + 1088]            ; round 3
+    vaesenc     ymm4, ymm4, [rdi + 1152]            ; round 4
+    vaesenc     xmm2, xmm2, [rdi + 1152]            ; round 4
+    vaesenc     ymm4, ymm4, [rdi + 1216]            ; round 5
+    vaesenc     xmm2, xmm2, [rdi + 1216]            ; round 5
+    vaesenc     ymm4, ymm4, [rdi + 1280]            ; round 6
+    vaesenc     xmm2, xmm2, [rdi + 1280]            ; round 6
+    vaesenc     ymm4, ymm4, [rdi + 1344]            ; round 7
+    vaesenc     xmm2, xmm2, [rdi + 1344]            ; round 7
+    vaesenc     ymm4, ymm4, [rdi + 1408]            ; round 8
+    vaesenc     xmm2, xmm2, [rdi + 1408]            ; round 8
+    vaesenc     ymm4, ymm4, [rdi + 1472]            ; round 9
+    vaesenc     xmm2, xmm2, [rdi + 1472]            ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
-    vaesenclast ymm7, ymm5, ymm3                    ; other text
+    vaesenclast ymm7, ymm4, ymm3                    ; other text
     vpandq      ymm3, ymm7, [rdx + 112]             ; C, zero-padded
     vpshufb     ymm3, ymm3, ymm0                    ; C
     vpclmulqdq  ymm4, ymm3, [rcx + 464], 0x00       ; A0·K0
@@ -2647,22 +2686,22 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .short_from_49
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, r12
-    vmovdqu64   ymm2, [r9]                          ; whole blocks
-    vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
-    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vaesenc     zmm3, zmm3, [rdi + 960]             ; round 1
-    vaesenc     zmm3, zmm3, [rdi + 1024]            ; round 2
-    vaesenc     zmm3, zmm3, [rdi + 1088]            ; round 3
-    vaesenc     zmm3, zmm3, [rdi + 1152]            ; round 4
-    vaesenc     zmm3, zmm3, [rdi + 1216]            ; round 5
-    vaesenc     zmm3, zmm3, [rdi + 1280]            ; round 6
-    vaesenc     zmm3, zmm3, [rdi + 1344]            ; round 7
-    vaesenc     zmm3, zmm3, [rdi + 1408]            ; round 8
-    vaesenc     zmm3, zmm3, [rdi + 1472]            ; round 9
-    vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm7, zmm3, zmm2                    ; other text
+    vmovdqu64   ymm3, [r9]                          ; whole blocks
+    vmovdqu64   xmm4, [r9 + r12 - 16]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
+    vaesenc     zmm2, zmm2, [rdi + 960]             ; round 1
+    vaesenc     zmm2, zmm2, [rdi + 1024]            ; round 2
+    vaesenc     zmm2, zmm2, [rdi + 1088]            ; round 3
+    vaesenc     zmm2, zmm2, [rdi + 1152]            ; round 4
+    vaesenc     zmm2, zmm2, [rdi + 1216]            ; round 5
+    vaesenc     zmm2, zmm2, [rdi + 1280]            ; round 6
+    vaesenc     zmm2, zmm2, [rdi + 1344]            ; round 7
+    vaesenc     zmm2, zmm2, [rdi + 1408]            ; round 8
+    vaesenc     zmm2, zmm2, [rdi + 1472]            ; round 9
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm2, zmm3                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
     vpandq      zmm3, zmm7, [rdx + 112]             ; C, zero-padded
@@ -2686,43 +2725,43 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .short_from_49:
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, r12
-    vmovdqu64   ymm2, [r9]                          ; whole blocks
-    vinserti64x2 zmm2, zmm2, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
-    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      xmm4, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   ymm3, [r9]                          ; whole blocks
+    vinserti64x2 zmm3, zmm3, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm4, [r9 + r12 - 16]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
     vmovdqu64   zmm5, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vaesenc     xmm4, xmm4, xmm5                    ; round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vaesenc     xmm2, xmm2, xmm5                    ; round 1
     vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vaesenc     xmm4, xmm4, xmm5                    ; round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     xmm2, xmm2, xmm5                    ; round 2
     vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vaesenc     xmm4, xmm4, xmm5                    ; round 3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     xmm2, xmm2, xmm5                    ; round 3
     vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vaesenc     xmm4, xmm4, xmm5                    ; round 4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; round 4
     vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vaesenc     xmm4, xmm4, xmm5                    ; round 5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     xmm2, xmm2, xmm5                    ; round 5
     vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vaesenc     xmm4, xmm4, xmm5                    ; round 6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     xmm2, xmm2, xmm5                    ; round 6
     vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vaesenc     xmm4, xmm4, xmm5                    ; round 7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     xmm2, xmm2, xmm5                    ; round 7
     vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vaesenc     xmm4, xmm4, xmm5                    ; round 8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     xmm2, xmm2, xmm5                    ; round 8
     vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
-    vaesenc     zmm6, zmm2, zmm5                    ; round 9
-    vaesenc     xmm2, xmm4, xmm5                    ; round 9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     xmm2, xmm2, xmm5                    ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm7, zmm6, zmm3                    ; other text
+    vaesenclast zmm7, zmm4, zmm3                    ; other text
     vpandq      zmm3, zmm7, [rdx + 112]             ; C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
@@ -2747,38 +2786,38 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     cmp         r12, 0x41
     jae         .short_from_65
     vmovdqu64   zmm3, [r9]                          ; whole blocks
-    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      xmm4, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
     vmovdqu64   zmm5, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vaesenc     xmm4, xmm4, xmm5                    ; round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vaesenc     xmm2, xmm2, xmm5                    ; round 1
     vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vaesenc     xmm4, xmm4, xmm5                    ; round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     xmm2, xmm2, xmm5                    ; round 2
     vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vaesenc     xmm4, xmm4, xmm5                    ; round 3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     xmm2, xmm2, xmm5                    ; round 3
     vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vaesenc     xmm4, xmm4, xmm5                    ; round 4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; round 4
     vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vaesenc     xmm4, xmm4, xmm5                    ; round 5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     xmm2, xmm2, xmm5                    ; round 5
     vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vaesenc     xmm4, xmm4, xmm5                    ; round 6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     xmm2, xmm2, xmm5                    ; round 6
     vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vaesenc     xmm4, xmm4, xmm5                    ; round 7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     xmm2, xmm2, xmm5                    ; round 7
     vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vaesenc     xmm4, xmm4, xmm5                    ; round 8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     xmm2, xmm2, xmm5                    ; round 8
     vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
-    vaesenc     zmm6, zmm2, zmm5                    ; round 9
-    vaesenc     xmm2, xmm4, xmm5                    ; round 9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     xmm2, xmm2, xmm5                    ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; other text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
     vpshufb     zmm4, zmm3, zmm0                    ; C
     vpclmulqdq  zmm5, zmm4, [rcx + 464], 0x00       ; A0·K0
     vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x10       ; A0·K1
@@ -2797,80 +2836,80 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .short_given_65_longest
     cmp         rdx, 0x11
     jb          .short_given_65_under_17
-    vmovdqu64   xmm2, [r9 + 64]                     ; whole blocks
-    vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    vmovdqu64   xmm3, [r9 + 64]                     ; whole blocks
+    vmovdqu64   xmm4, [r9 + rdx + 48]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
     jmp         .short_given_65_done
 .short_given_65_under_17:
-    vmovdqu64   xmm2, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_65_done
 .short_given_65_longest:
     vmovdqu64   ymm3, [r9 + 64]                     ; whole blocks
 .short_given_65_done:
-    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      ymm4, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_of_2]  ; IV || j, + k_0
-    vpxorq      xmm5, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      ymm5, ymm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_of_2]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
     vmovdqu64   zmm6, [rdi + 960]                   ; k_1
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 1
-    vaesenc     ymm4, ymm4, ymm6                    ; round 1
-    vaesenc     xmm5, xmm5, xmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     ymm5, ymm5, ymm6                    ; round 1
+    vaesenc     xmm2, xmm2, xmm7                    ; round 1
     vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 2
-    vaesenc     ymm4, ymm4, ymm6                    ; round 2
-    vaesenc     xmm5, xmm5, xmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     ymm5, ymm5, ymm6                    ; round 2
+    vaesenc     xmm2, xmm2, xmm7                    ; round 2
     vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 3
-    vaesenc     ymm4, ymm4, ymm6                    ; round 3
-    vaesenc     xmm5, xmm5, xmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     ymm5, ymm5, ymm6                    ; round 3
+    vaesenc     xmm2, xmm2, xmm7                    ; round 3
     vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 4
-    vaesenc     ymm4, ymm4, ymm6                    ; round 4
-    vaesenc     xmm5, xmm5, xmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     ymm5, ymm5, ymm6                    ; round 4
+    vaesenc     xmm2, xmm2, xmm7                    ; round 4
     vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 5
-    vaesenc     ymm4, ymm4, ymm6                    ; round 5
-    vaesenc     xmm5, xmm5, xmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     ymm5, ymm5, ymm6                    ; round 5
+    vaesenc     xmm2, xmm2, xmm7                    ; round 5
     vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 6
-    vaesenc     ymm4, ymm4, ymm6                    ; round 6
-    vaesenc     xmm5, xmm5, xmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     ymm5, ymm5, ymm6                    ; round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; round 6
     vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 7
-    vaesenc     ymm4, ymm4, ymm6                    ; round 7
-    vaesenc     xmm5, xmm5, xmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     ymm5, ymm5, ymm6                    ; round 7
+    vaesenc     xmm2, xmm2, xmm7                    ; round 7
     vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 8
-    vaesenc     ymm4, ymm4, ymm6                    ; round 8
-    vaesenc     xmm5, xmm5, xmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     ymm5, ymm5, ymm6                    ; round 8
+    vaesenc     xmm2, xmm2, xmm7                    ; round 8
     vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
     vmovdqa64   xmm7, xmm6
-    vaesenc     zmm8, zmm2, zmm6                    ; round 9
-    vaesenc     ymm4, ymm4, ymm6                    ; round 9
-    vaesenc     xmm2, xmm5, xmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     ymm5, ymm5, ymm6                    ; round 9
+    vaesenc     xmm2, xmm2, xmm7                    ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
-    vmovdqu64   zmm5, [r9]                          ; text
-    vpxorq      zmm5, zmm5, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; other text
-    vmovdqu64   [rbp], zmm5                         ; written
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm5, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm5, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rcx + 16], 0x11        ; A1·B1
+    vmovdqu64   zmm6, [r9]                          ; text
+    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm4                         ; written
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm4, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm4, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; HI += it
+    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
     vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
-    vaesenclast ymm7, ymm4, ymm3                    ; other text
+    vaesenclast ymm7, ymm5, ymm3                    ; other text
     vpandq      ymm3, ymm7, [rsi + 112]             ; C, zero-padded
     vpshufb     ymm3, ymm3, ymm0                    ; C
     vpclmulqdq  ymm4, ymm3, [rcx + 528], 0x00       ; A0·K0
@@ -2917,52 +2956,52 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     lea         rdx, [r12 - 64]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    vmovdqu64   ymm2, [r9 + 64]                     ; whole blocks
-    vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
-    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_1]  ; IV || j, + k_0
+    vmovdqu64   ymm3, [r9 + 64]                     ; whole blocks
+    vmovdqu64   xmm4, [r9 + rdx + 48]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_1]  ; IV || j, + k_0
     vmovdqu64   zmm5, [rdi + 960]                   ; k_1
-    vaesenc     zmm3, zmm3, zmm5                    ; round 1
     vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; round 1
     vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
-    vaesenc     zmm3, zmm3, zmm5                    ; round 2
     vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     zmm2, zmm2, zmm5                    ; round 2
     vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
-    vaesenc     zmm3, zmm3, zmm5                    ; round 3
     vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; round 3
     vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
-    vaesenc     zmm3, zmm3, zmm5                    ; round 4
     vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     zmm2, zmm2, zmm5                    ; round 4
     vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
-    vaesenc     zmm3, zmm3, zmm5                    ; round 5
     vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     zmm2, zmm2, zmm5                    ; round 5
     vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
-    vaesenc     zmm3, zmm3, zmm5                    ; round 6
     vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     zmm2, zmm2, zmm5                    ; round 6
     vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
-    vaesenc     zmm3, zmm3, zmm5                    ; round 7
     vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     zmm2, zmm2, zmm5                    ; round 7
     vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
-    vaesenc     zmm3, zmm3, zmm5                    ; round 8
     vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     zmm2, zmm2, zmm5                    ; round 8
     vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
-    vaesenc     zmm3, zmm3, zmm5                    ; round 9
     vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     zmm2, zmm2, zmm5                    ; round 9
     vmovdqu64   zmm5, [r9]                          ; text
     vpxorq      zmm5, zmm5, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; other text
-    vmovdqu64   [rbp], zmm3                         ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vaesenclast zmm4, zmm4, zmm5                    ; other text
+    vmovdqu64   [rbp], zmm4                         ; written
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; HI += it
-    vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm7, zmm4, zmm2                    ; other text
+    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm2, zmm3                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
     vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
@@ -2989,58 +3028,58 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     sub         rsi, rdx
     cmp         rdx, 0x40
     jae         .short_given_113_longest
-    vmovdqu64   ymm2, [r9 + 64]                     ; whole blocks
-    vinserti64x2 zmm2, zmm2, [r9 + 96], 0x02        ; and the third
-    vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    vmovdqu64   ymm3, [r9 + 64]                     ; whole blocks
+    vinserti64x2 zmm3, zmm3, [r9 + 96], 0x02        ; and the third
+    vmovdqu64   xmm4, [r9 + rdx + 48]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
     jmp         .short_given_113_done
 .short_given_113_longest:
     vmovdqu64   zmm3, [r9 + 64]                     ; whole blocks
 .short_given_113_done:
-    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      xmm5, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
     vmovdqu64   zmm6, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
     vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
+    vaesenc     xmm2, xmm2, xmm6                    ; round 1
     vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
     vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
+    vaesenc     xmm2, xmm2, xmm6                    ; round 2
     vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
     vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
+    vaesenc     xmm2, xmm2, xmm6                    ; round 3
     vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
     vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
+    vaesenc     xmm2, xmm2, xmm6                    ; round 4
     vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
     vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
+    vaesenc     xmm2, xmm2, xmm6                    ; round 5
     vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
     vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
+    vaesenc     xmm2, xmm2, xmm6                    ; round 6
     vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
     vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
+    vaesenc     xmm2, xmm2, xmm6                    ; round 7
     vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
     vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
+    vaesenc     xmm2, xmm2, xmm6                    ; round 8
     vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
-    vaesenc     zmm7, zmm2, zmm6                    ; round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
     vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     xmm2, xmm5, xmm6                    ; round 9
+    vaesenc     xmm2, xmm2, xmm6                    ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
-    vmovdqu64   zmm5, [r9]                          ; text
-    vpxorq      zmm5, zmm5, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; other text
+    vmovdqu64   zmm6, [r9]                          ; text
+    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm5, zmm5, zmm6                    ; other text
     vmovdqu64   [rbp], zmm5                         ; written
     vpshufb     zmm5, zmm5, zmm0                    ; C
     vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
@@ -3086,101 +3125,101 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .short_given_129_longest
     cmp         rdx, 0x11
     jb          .short_given_129_under_17
-    vmovdqu64   xmm2, [r9 + 128]                    ; whole blocks
-    vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    vmovdqu64   xmm3, [r9 + 128]                    ; whole blocks
+    vmovdqu64   xmm4, [r9 + rdx + 112]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
     jmp         .short_given_129_done
 .short_given_129_under_17:
-    vmovdqu64   xmm2, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_129_done
 .short_given_129_longest:
     vmovdqu64   ymm3, [r9 + 128]                    ; whole blocks
 .short_given_129_done:
-    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      ymm5, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_of_2]  ; IV || j, + k_0
-    vpxorq      xmm6, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      ymm6, ymm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_of_2]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
     vmovdqu64   zmm7, [rdi + 960]                   ; k_1
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
     vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     ymm5, ymm5, ymm7                    ; round 1
-    vaesenc     xmm6, xmm6, xmm8                    ; round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; round 1
+    vaesenc     ymm6, ymm6, ymm7                    ; round 1
+    vaesenc     xmm2, xmm2, xmm8                    ; round 1
     vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
     vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     ymm5, ymm5, ymm7                    ; round 2
-    vaesenc     xmm6, xmm6, xmm8                    ; round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; round 2
+    vaesenc     ymm6, ymm6, ymm7                    ; round 2
+    vaesenc     xmm2, xmm2, xmm8                    ; round 2
     vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
     vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     ymm5, ymm5, ymm7                    ; round 3
-    vaesenc     xmm6, xmm6, xmm8                    ; round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; round 3
+    vaesenc     ymm6, ymm6, ymm7                    ; round 3
+    vaesenc     xmm2, xmm2, xmm8                    ; round 3
     vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
     vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     ymm5, ymm5, ymm7                    ; round 4
-    vaesenc     xmm6, xmm6, xmm8                    ; round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; round 4
+    vaesenc     ymm6, ymm6, ymm7                    ; round 4
+    vaesenc     xmm2, xmm2, xmm8                    ; round 4
     vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
     vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     ymm5, ymm5, ymm7                    ; round 5
-    vaesenc     xmm6, xmm6, xmm8                    ; round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; round 5
+    vaesenc     ymm6, ymm6, ymm7                    ; round 5
+    vaesenc     xmm2, xmm2, xmm8                    ; round 5
     vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
     vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     ymm5, ymm5, ymm7                    ; round 6
-    vaesenc     xmm6, xmm6, xmm8                    ; round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; round 6
+    vaesenc     ymm6, ymm6, ymm7                    ; round 6
+    vaesenc     xmm2, xmm2, xmm8                    ; round 6
     vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
     vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     ymm5, ymm5, ymm7                    ; round 7
-    vaesenc     xmm6, xmm6, xmm8                    ; round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; round 7
+    vaesenc     ymm6, ymm6, ymm7                    ; round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; round 7
     vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
     vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     ymm5, ymm5, ymm7                    ; round 8
-    vaesenc     xmm6, xmm6, xmm8                    ; round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; round 8
+    vaesenc     ymm6, ymm6, ymm7                    ; round 8
+    vaesenc     xmm2, xmm2, xmm8                    ; round 8
     vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
     vmovdqa64   xmm8, xmm7
-    vaesenc     zmm9, zmm2, zmm7                    ; round 9
     vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     ymm5, ymm5, ymm7                    ; round 9
-    vaesenc     xmm2, xmm6, xmm8                    ; round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; round 9
+    vaesenc     ymm6, ymm6, ymm7                    ; round 9
+    vaesenc     xmm2, xmm2, xmm8                    ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
-    vmovdqu64   zmm6, [r9]                          ; text
-    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm6, zmm9, zmm6                    ; other text
-    vmovdqu64   [rbp], zmm6                         ; written
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm6, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm6, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm6, zmm6, [rcx + 16], 0x11        ; A1·B1
+    vmovdqu64   zmm7, [r9]                          ; text
+    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm7                    ; other text
+    vmovdqu64   [rbp], zmm4                         ; written
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm4, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm4, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm6, 0x96             ; HI += it
-    vmovdqu64   zmm6, [r9 + 64]                     ; text
-    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; other text
+    vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
+    vmovdqu64   zmm4, [r9 + 64]                     ; text
+    vpxorq      zmm4, zmm4, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; other text
     vmovdqu64   [rbp + 64], zmm4                    ; written
     vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm4, [rcx + 528], 0x00       ; A0·K0
     vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm4, [rcx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
     vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
     vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
-    vaesenclast ymm7, ymm5, ymm3                    ; other text
+    vaesenclast ymm7, ymm6, ymm3                    ; other text
     vpandq      ymm3, ymm7, [rsi + 112]             ; C, zero-padded
     vpshufb     ymm3, ymm3, ymm0                    ; C
     vpclmulqdq  ymm4, ymm3, [rcx + 592], 0x00       ; A0·K0
@@ -3221,73 +3260,73 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     lea         rdx, [r12 - 128]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    vmovdqu64   ymm2, [r9 + 128]                    ; whole blocks
-    vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
-    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_1]  ; IV || j, + k_0
-    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
-    vaesenc     zmm3, zmm3, zmm6                    ; round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vmovdqu64   ymm3, [r9 + 128]                    ; whole blocks
+    vmovdqu64   xmm4, [r9 + rdx + 112]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_1]  ; IV || j, + k_0
+    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
+    vaesenc     zmm5, zmm5, zmm7                    ; round 1
+    vaesenc     zmm2, zmm4, zmm7                    ; round 1
+    vaesenc     zmm4, zmm6, zmm7                    ; round 1
     vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
-    vaesenc     zmm3, zmm3, zmm6                    ; round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
     vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
     vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
-    vaesenc     zmm3, zmm3, zmm6                    ; round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
     vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
     vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
-    vaesenc     zmm3, zmm3, zmm6                    ; round 4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
     vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
     vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
-    vaesenc     zmm3, zmm3, zmm6                    ; round 5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
     vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
     vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
-    vaesenc     zmm3, zmm3, zmm6                    ; round 6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
     vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
     vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
-    vaesenc     zmm3, zmm3, zmm6                    ; round 7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
     vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
     vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
-    vaesenc     zmm3, zmm3, zmm6                    ; round 8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
     vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
     vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
-    vaesenc     zmm3, zmm3, zmm6                    ; round 9
-    vaesenc     zmm4, zmm4, zmm6                    ; round 9
     vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vaesenc     zmm2, zmm2, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
     vmovdqu64   zmm6, [r9]                          ; text
     vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm6                    ; other text
-    vmovdqu64   [rbp], zmm3                         ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vaesenclast zmm5, zmm5, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm5                         ; written
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm5, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm5, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm5, zmm5, [rcx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm3, 0x96             ; HI += it
-    vmovdqu64   zmm3, [r9 + 64]                     ; text
-    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; other text
-    vmovdqu64   [rbp + 64], zmm3                    ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm3, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm3, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; HI += it
-    vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm7, zmm5, zmm2                    ; other text
+    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; HI += it
+    vmovdqu64   zmm5, [r9 + 64]                     ; text
+    vpxorq      zmm5, zmm5, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; other text
+    vmovdqu64   [rbp + 64], zmm2                    ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm2, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm6, zmm2, 0x96             ; HI += it
+    vpxorq      zmm2, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm4, zmm2                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
     vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
@@ -3320,68 +3359,68 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x40
     jae         .short_given_177_longest
-    vmovdqu64   ymm2, [r9 + 128]                    ; whole blocks
-    vinserti64x2 zmm2, zmm2, [r9 + 160], 0x02       ; and the third
-    vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    vmovdqu64   ymm3, [r9 + 128]                    ; whole blocks
+    vinserti64x2 zmm3, zmm3, [r9 + 160], 0x02       ; and the third
+    vmovdqu64   xmm4, [r9 + rdx + 112]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
     jmp         .short_given_177_done
 .short_given_177_longest:
     vmovdqu64   zmm3, [r9 + 128]                    ; whole blocks
 .short_given_177_done:
-    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      xmm6, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
     vmovdqu64   zmm7, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; round 1
     vaesenc     zmm4, zmm4, zmm7                    ; round 1
     vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     xmm6, xmm6, xmm7                    ; round 1
+    vaesenc     xmm2, xmm2, xmm7                    ; round 1
     vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; round 2
     vaesenc     zmm4, zmm4, zmm7                    ; round 2
     vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     xmm6, xmm6, xmm7                    ; round 2
+    vaesenc     xmm2, xmm2, xmm7                    ; round 2
     vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; round 3
     vaesenc     zmm4, zmm4, zmm7                    ; round 3
     vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     xmm6, xmm6, xmm7                    ; round 3
+    vaesenc     xmm2, xmm2, xmm7                    ; round 3
     vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; round 4
     vaesenc     zmm4, zmm4, zmm7                    ; round 4
     vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     xmm6, xmm6, xmm7                    ; round 4
+    vaesenc     xmm2, xmm2, xmm7                    ; round 4
     vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; round 5
     vaesenc     zmm4, zmm4, zmm7                    ; round 5
     vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     xmm6, xmm6, xmm7                    ; round 5
+    vaesenc     xmm2, xmm2, xmm7                    ; round 5
     vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; round 6
     vaesenc     zmm4, zmm4, zmm7                    ; round 6
     vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     xmm6, xmm6, xmm7                    ; round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; round 6
     vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; round 7
     vaesenc     zmm4, zmm4, zmm7                    ; round 7
     vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     xmm6, xmm6, xmm7                    ; round 7
+    vaesenc     xmm2, xmm2, xmm7                    ; round 7
     vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; round 8
     vaesenc     zmm4, zmm4, zmm7                    ; round 8
     vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     xmm6, xmm6, xmm7                    ; round 8
+    vaesenc     xmm2, xmm2, xmm7                    ; round 8
     vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
-    vaesenc     zmm8, zmm2, zmm7                    ; round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; round 9
     vaesenc     zmm4, zmm4, zmm7                    ; round 9
     vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     xmm2, xmm6, xmm7                    ; round 9
+    vaesenc     xmm2, xmm2, xmm7                    ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
-    vmovdqu64   zmm6, [r9]                          ; text
-    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm6, zmm8, zmm6                    ; other text
+    vmovdqu64   zmm7, [r9]                          ; text
+    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm6, zmm6, zmm7                    ; other text
     vmovdqu64   [rbp], zmm6                         ; written
     vpshufb     zmm6, zmm6, zmm0                    ; C
     vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
@@ -3437,90 +3476,90 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .short_given_193_longest
     cmp         rdx, 0x11
     jb          .short_given_193_under_17
-    vmovdqu64   xmm2, [r9 + 192]                    ; whole blocks
-    vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    vmovdqu64   xmm3, [r9 + 192]                    ; whole blocks
+    vmovdqu64   xmm4, [r9 + rdx + 176]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
     jmp         .short_given_193_done
 .short_given_193_under_17:
-    vmovdqu64   xmm2, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_193_done
 .short_given_193_longest:
     vmovdqu64   ymm3, [r9 + 192]                    ; whole blocks
 .short_given_193_done:
-    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      ymm6, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_of_2]  ; IV || j, + k_0
-    vpxorq      xmm7, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vmovdqu64   zmm8, [rdi + 960]                   ; k_1
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 1
-    vaesenc     zmm4, zmm4, zmm8                    ; round 1
-    vaesenc     zmm5, zmm5, zmm8                    ; round 1
-    vaesenc     ymm6, ymm6, ymm8                    ; round 1
-    vaesenc     xmm7, xmm7, xmm9                    ; round 1
-    vmovdqu64   zmm8, [rdi + 1024]                  ; k_2
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 2
-    vaesenc     zmm4, zmm4, zmm8                    ; round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; round 2
-    vaesenc     ymm6, ymm6, ymm8                    ; round 2
-    vaesenc     xmm7, xmm7, xmm9                    ; round 2
-    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; round 3
-    vaesenc     ymm6, ymm6, ymm8                    ; round 3
-    vaesenc     xmm7, xmm7, xmm9                    ; round 3
-    vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; round 4
-    vaesenc     ymm6, ymm6, ymm8                    ; round 4
-    vaesenc     xmm7, xmm7, xmm9                    ; round 4
-    vmovdqu64   zmm8, [rdi + 1216]                  ; k_5
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; round 5
-    vaesenc     ymm6, ymm6, ymm8                    ; round 5
-    vaesenc     xmm7, xmm7, xmm9                    ; round 5
-    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 6
-    vaesenc     zmm4, zmm4, zmm8                    ; round 6
-    vaesenc     zmm5, zmm5, zmm8                    ; round 6
-    vaesenc     ymm6, ymm6, ymm8                    ; round 6
-    vaesenc     xmm7, xmm7, xmm9                    ; round 6
-    vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 7
-    vaesenc     zmm4, zmm4, zmm8                    ; round 7
-    vaesenc     zmm5, zmm5, zmm8                    ; round 7
-    vaesenc     ymm6, ymm6, ymm8                    ; round 7
-    vaesenc     xmm7, xmm7, xmm9                    ; round 7
-    vmovdqu64   zmm8, [rdi + 1408]                  ; k_8
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 8
-    vaesenc     zmm4, zmm4, zmm8                    ; round 8
-    vaesenc     zmm5, zmm5, zmm8                    ; round 8
-    vaesenc     ymm6, ymm6, ymm8                    ; round 8
-    vaesenc     xmm7, xmm7, xmm9                    ; round 8
-    vmovdqu64   zmm8, [rdi + 1472]                  ; k_9
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm10, zmm2, zmm8                   ; round 9
-    vaesenc     zmm4, zmm4, zmm8                    ; round 9
-    vaesenc     zmm5, zmm5, zmm8                    ; round 9
-    vaesenc     ymm6, ymm6, ymm8                    ; round 9
-    vaesenc     xmm2, xmm7, xmm9                    ; round 9
+    vpxorq      zmm7, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      ymm6, ymm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_of_2]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm9, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 1
+    vaesenc     zmm4, zmm4, zmm9                    ; round 1
+    vaesenc     zmm5, zmm5, zmm9                    ; round 1
+    vaesenc     ymm6, ymm6, ymm9                    ; round 1
+    vaesenc     xmm2, xmm2, xmm8                    ; round 1
+    vmovdqu64   zmm9, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 2
+    vaesenc     zmm4, zmm4, zmm9                    ; round 2
+    vaesenc     zmm5, zmm5, zmm9                    ; round 2
+    vaesenc     ymm6, ymm6, ymm9                    ; round 2
+    vaesenc     xmm2, xmm2, xmm8                    ; round 2
+    vmovdqu64   zmm9, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 3
+    vaesenc     zmm4, zmm4, zmm9                    ; round 3
+    vaesenc     zmm5, zmm5, zmm9                    ; round 3
+    vaesenc     ymm6, ymm6, ymm9                    ; round 3
+    vaesenc     xmm2, xmm2, xmm8                    ; round 3
+    vmovdqu64   zmm9, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; round 4
+    vaesenc     ymm6, ymm6, ymm9                    ; round 4
+    vaesenc     xmm2, xmm2, xmm8                    ; round 4
+    vmovdqu64   zmm9, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; round 5
+    vaesenc     ymm6, ymm6, ymm9                    ; round 5
+    vaesenc     xmm2, xmm2, xmm8                    ; round 5
+    vmovdqu64   zmm9, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 6
+    vaesenc     zmm4, zmm4, zmm9                    ; round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; round 6
+    vaesenc     ymm6, ymm6, ymm9                    ; round 6
+    vaesenc     xmm2, xmm2, xmm8                    ; round 6
+    vmovdqu64   zmm9, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 7
+    vaesenc     zmm4, zmm4, zmm9                    ; round 7
+    vaesenc     zmm5, zmm5, zmm9                    ; round 7
+    vaesenc     ymm6, ymm6, ymm9                    ; round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; round 7
+    vmovdqu64   zmm9, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 8
+    vaesenc     zmm4, zmm4, zmm9                    ; round 8
+    vaesenc     zmm5, zmm5, zmm9                    ; round 8
+    vaesenc     ymm6, ymm6, ymm9                    ; round 8
+    vaesenc     xmm2, xmm2, xmm8                    ; round 8
+    vmovdqu64   zmm9, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm8, xmm9
+    vaesenc     zmm7, zmm7, zmm9                    ; round 9
+    vaesenc     zmm4, zmm4, zmm9                    ; round 9
+    vaesenc     zmm5, zmm5, zmm9                    ; round 9
+    vaesenc     ymm6, ymm6, ymm9                    ; round 9
+    vaesenc     xmm2, xmm2, xmm8                    ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
-    vmovdqu64   zmm7, [r9]                          ; text
-    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm7, zmm10, zmm7                   ; other text
+    vmovdqu64   zmm8, [r9]                          ; text
+    vpxorq      zmm8, zmm8, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; other text
     vmovdqu64   [rbp], zmm7                         ; written
     vpshufb     zmm7, zmm7, zmm0                    ; C
     vpclmulqdq  zmm8, zmm7, [rcx + 464], 0x00       ; A0·K0
@@ -3594,94 +3633,94 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     lea         rdx, [r12 - 192]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    vmovdqu64   ymm2, [r9 + 192]                    ; whole blocks
-    vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
-    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_1]  ; IV || j, + k_0
+    vmovdqu64   ymm3, [r9 + 192]                    ; whole blocks
+    vmovdqu64   xmm4, [r9 + rdx + 176]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
+    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm8, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_1]  ; IV || j, + k_0
     vmovdqu64   zmm7, [rdi + 960]                   ; k_1
-    vaesenc     zmm3, zmm3, zmm7                    ; round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; round 1
+    vaesenc     zmm2, zmm8, zmm7                    ; round 1
     vaesenc     zmm4, zmm4, zmm7                    ; round 1
     vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; round 1
     vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
-    vaesenc     zmm3, zmm3, zmm7                    ; round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; round 2
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
     vaesenc     zmm4, zmm4, zmm7                    ; round 2
     vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; round 2
     vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
-    vaesenc     zmm3, zmm3, zmm7                    ; round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
     vaesenc     zmm4, zmm4, zmm7                    ; round 3
     vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; round 3
     vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
-    vaesenc     zmm3, zmm3, zmm7                    ; round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
     vaesenc     zmm4, zmm4, zmm7                    ; round 4
     vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; round 4
     vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
-    vaesenc     zmm3, zmm3, zmm7                    ; round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; round 5
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
     vaesenc     zmm4, zmm4, zmm7                    ; round 5
     vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; round 5
     vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
-    vaesenc     zmm3, zmm3, zmm7                    ; round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; round 6
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
     vaesenc     zmm4, zmm4, zmm7                    ; round 6
     vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; round 6
     vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
-    vaesenc     zmm3, zmm3, zmm7                    ; round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; round 7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
     vaesenc     zmm4, zmm4, zmm7                    ; round 7
     vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; round 7
     vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
-    vaesenc     zmm3, zmm3, zmm7                    ; round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; round 8
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
     vaesenc     zmm4, zmm4, zmm7                    ; round 8
     vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; round 8
     vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
-    vaesenc     zmm3, zmm3, zmm7                    ; round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; round 9
+    vaesenc     zmm2, zmm2, zmm7                    ; round 9
     vaesenc     zmm4, zmm4, zmm7                    ; round 9
     vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; round 9
     vmovdqu64   zmm7, [r9]                          ; text
     vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; other text
-    vmovdqu64   [rbp], zmm3                         ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vaesenclast zmm6, zmm6, zmm7                    ; other text
+    vmovdqu64   [rbp], zmm6                         ; written
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm6, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm6, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm6, zmm6, [rcx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm3, 0x96             ; HI += it
-    vmovdqu64   zmm3, [r9 + 64]                     ; text
-    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; other text
-    vmovdqu64   [rbp + 64], zmm3                    ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm3, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm3, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm3, 0x96             ; HI += it
-    vmovdqu64   zmm3, [r9 + 128]                    ; text
-    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm3, zmm5, zmm3                    ; other text
-    vmovdqu64   [rbp + 128], zmm3                   ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm3, [rcx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vpternlogq  zmm12, zmm8, zmm6, 0x96             ; HI += it
+    vmovdqu64   zmm6, [r9 + 64]                     ; text
+    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm6                    ; other text
+    vmovdqu64   [rbp + 64], zmm2                    ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm2, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm2, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 128]                    ; text
     vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm7, zmm6, zmm2                    ; other text
+    vaesenclast zmm2, zmm4, zmm2                    ; other text
+    vmovdqu64   [rbp + 128], zmm2                   ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm2, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm2, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm6, zmm2, 0x96             ; HI += it
+    vpxorq      zmm2, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm5, zmm2                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
     vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
@@ -3708,78 +3747,78 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     sub         rsi, rdx
     cmp         rdx, 0x40
     jae         .short_given_241_longest
-    vmovdqu64   ymm2, [r9 + 192]                    ; whole blocks
-    vinserti64x2 zmm2, zmm2, [r9 + 224], 0x02       ; and the third
-    vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    vmovdqu64   ymm3, [r9 + 192]                    ; whole blocks
+    vinserti64x2 zmm3, zmm3, [r9 + 224], 0x02       ; and the third
+    vmovdqu64   xmm4, [r9 + rdx + 176]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
     jmp         .short_given_241_done
 .short_given_241_longest:
     vmovdqu64   zmm3, [r9 + 192]                    ; whole blocks
 .short_given_241_done:
-    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14]  ; IV || j, + k_0
-    vpxorq      xmm7, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vpxorq      zmm7, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14]  ; IV || j, + k_0
+    vpxorq      xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
     vmovdqu64   zmm8, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm8                    ; round 1
+    vaesenc     zmm7, zmm7, zmm8                    ; round 1
     vaesenc     zmm4, zmm4, zmm8                    ; round 1
     vaesenc     zmm5, zmm5, zmm8                    ; round 1
     vaesenc     zmm6, zmm6, zmm8                    ; round 1
-    vaesenc     xmm7, xmm7, xmm8                    ; round 1
+    vaesenc     xmm2, xmm2, xmm8                    ; round 1
     vmovdqu64   zmm8, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm8                    ; round 2
+    vaesenc     zmm7, zmm7, zmm8                    ; round 2
     vaesenc     zmm4, zmm4, zmm8                    ; round 2
     vaesenc     zmm5, zmm5, zmm8                    ; round 2
     vaesenc     zmm6, zmm6, zmm8                    ; round 2
-    vaesenc     xmm7, xmm7, xmm8                    ; round 2
+    vaesenc     xmm2, xmm2, xmm8                    ; round 2
     vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm8                    ; round 3
+    vaesenc     zmm7, zmm7, zmm8                    ; round 3
     vaesenc     zmm4, zmm4, zmm8                    ; round 3
     vaesenc     zmm5, zmm5, zmm8                    ; round 3
     vaesenc     zmm6, zmm6, zmm8                    ; round 3
-    vaesenc     xmm7, xmm7, xmm8                    ; round 3
+    vaesenc     xmm2, xmm2, xmm8                    ; round 3
     vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm8                    ; round 4
+    vaesenc     zmm7, zmm7, zmm8                    ; round 4
     vaesenc     zmm4, zmm4, zmm8                    ; round 4
     vaesenc     zmm5, zmm5, zmm8                    ; round 4
     vaesenc     zmm6, zmm6, zmm8                    ; round 4
-    vaesenc     xmm7, xmm7, xmm8                    ; round 4
+    vaesenc     xmm2, xmm2, xmm8                    ; round 4
     vmovdqu64   zmm8, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm8                    ; round 5
+    vaesenc     zmm7, zmm7, zmm8                    ; round 5
     vaesenc     zmm4, zmm4, zmm8                    ; round 5
     vaesenc     zmm5, zmm5, zmm8                    ; round 5
     vaesenc     zmm6, zmm6, zmm8                    ; round 5
-    vaesenc     xmm7, xmm7, xmm8                    ; round 5
+    vaesenc     xmm2, xmm2, xmm8                    ; round 5
     vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm8                    ; round 6
+    vaesenc     zmm7, zmm7, zmm8                    ; round 6
     vaesenc     zmm4, zmm4, zmm8                    ; round 6
     vaesenc     zmm5, zmm5, zmm8                    ; round 6
     vaesenc     zmm6, zmm6, zmm8                    ; round 6
-    vaesenc     xmm7, xmm7, xmm8                    ; round 6
+    vaesenc     xmm2, xmm2, xmm8                    ; round 6
     vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm8                    ; round 7
+    vaesenc     zmm7, zmm7, zmm8                    ; round 7
     vaesenc     zmm4, zmm4, zmm8                    ; round 7
     vaesenc     zmm5, zmm5, zmm8                    ; round 7
     vaesenc     zmm6, zmm6, zmm8                    ; round 7
-    vaesenc     xmm7, xmm7, xmm8                    ; round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; round 7
     vmovdqu64   zmm8, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 8
+    vaesenc     zmm7, zmm7, zmm8                    ; round 8
     vaesenc     zmm4, zmm4, zmm8                    ; round 8
     vaesenc     zmm5, zmm5, zmm8                    ; round 8
     vaesenc     zmm6, zmm6, zmm8                    ; round 8
-    vaesenc     xmm7, xmm7, xmm8                    ; round 8
+    vaesenc     xmm2, xmm2, xmm8                    ; round 8
     vmovdqu64   zmm8, [rdi + 1472]                  ; k_9
-    vaesenc     zmm9, zmm2, zmm8                    ; round 9
+    vaesenc     zmm7, zmm7, zmm8                    ; round 9
     vaesenc     zmm4, zmm4, zmm8                    ; round 9
     vaesenc     zmm5, zmm5, zmm8                    ; round 9
     vaesenc     zmm6, zmm6, zmm8                    ; round 9
-    vaesenc     xmm2, xmm7, xmm8                    ; round 9
+    vaesenc     xmm2, xmm2, xmm8                    ; round 9
     vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
-    vmovdqu64   zmm7, [r9]                          ; text
-    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
-    vaesenclast zmm7, zmm9, zmm7                    ; other text
+    vmovdqu64   zmm8, [r9]                          ; text
+    vpxorq      zmm8, zmm8, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; other text
     vmovdqu64   [rbp], zmm7                         ; written
     vpshufb     zmm7, zmm7, zmm0                    ; C
     vpclmulqdq  zmm8, zmm7, [rcx + 464], 0x00       ; A0·K0
@@ -3850,35 +3889,35 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   [rax], xmm1                         ; tag
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x40                           ; frame
+    add         rsp, 0x80                           ; frame
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
 .long:
-    vporq       zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_first_numbers]  ; IV || 1
+    vporq       zmm16, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_first_numbers]  ; IV || 1
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun
 .other:
-    vmovdqu64   xmm4, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
-    vmovdqu64   xmm2, [rel gcm128_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
-    vpxorq      xmm3, xmm3, xmm3
+    vmovdqu64   xmm2, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
+    vmovdqu64   xmm3, [rel gcm128_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
+    vpxorq      xmm4, xmm4, xmm4
     mov         r10, rdx
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jb          .iv_short
 .iv_whole:
     vmovdqu64   xmm5, [rsi]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm4                    ; C
-    vpxorq      xmm3, xmm3, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
+    vpshufb     xmm5, xmm5, xmm2                    ; C
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm6, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpclmulqdq  xmm6, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm3, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
     add         rsi, 0x10                           ; the next block
     sub         r10, 0x10
     cmp         r10, 0x10
@@ -3889,7 +3928,6 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .iv_short:
     lea         r11, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         r11, r10
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x08
     jae         .iv_few_longest
     cmp         r10, 0x04
@@ -3923,36 +3961,36 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpshufb     xmm6, xmm6, [r11 + 24]              ; in their places
     vporq       xmm5, xmm5, xmm6                    ; zero-padded
 .iv_few_done:
-    vpshufb     xmm5, xmm5, xmm4                    ; C_last
-    vpxorq      xmm3, xmm3, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
+    vpshufb     xmm5, xmm5, xmm2                    ; C_last
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm6, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpclmulqdq  xmm6, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm3, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
 .iv_lengths:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm5, rdx
-    vpxorq      xmm3, xmm3, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm2, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpclmulqdq  xmm3, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm3, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm2, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm2, xmm3, xmm4                    ; J_0
-    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm3, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm3, xmm4, xmm2                    ; J_0
+    vshufi64x2  zmm16, zmm3, zmm3, 0x00             ; J_0 in every lane
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .iv_more
-    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm22, xmm22, xmm22
     cmp         r8, 0x00
     je          .iv_text
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
@@ -3962,17 +4000,17 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     cmp         r8, 0x08
     jb          .iv_padded_under_8
     vmovq       xmm3, [rcx]                         ; the first bytes
-    vmovq       xmm5, [rcx + r8 - 8]                ; the last bytes
-    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
-    vporq       xmm3, xmm3, xmm5                    ; zero-padded
+    vmovq       xmm4, [rcx + r8 - 8]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .iv_padded_done
 .iv_padded_under_8:
     cmp         r8, 0x04
     jb          .iv_padded_under_4
     vmovd       xmm3, [rcx]                         ; the first bytes
-    vmovd       xmm5, [rcx + r8 - 4]                ; the last bytes
-    vpshufb     xmm5, xmm5, [rdx + 20]              ; in their places
-    vporq       xmm3, xmm3, xmm5                    ; zero-padded
+    vmovd       xmm4, [rcx + r8 - 4]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .iv_padded_done
 .iv_padded_under_4:
     movzx       esi, byte [rcx]                     ; byte 0
@@ -3981,21 +4019,21 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     mov         rsi, r8
     shr         rsi, 0x01
     movzx       esi, byte [rcx + rsi]               ; byte n >> 1
-    vmovq       xmm5, rsi
+    vmovq       xmm4, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm5, xmm5, 0x01
-    vporq       xmm3, xmm3, xmm5
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
     movzx       ecx, byte [rcx + r8 - 1]            ; the last byte
-    vmovq       xmm5, rcx
+    vmovq       xmm4, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm5, xmm5, 0x02
-    vporq       xmm3, xmm3, xmm5
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
     vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
     jmp         .iv_padded_done
 .iv_padded_longest:
     vmovdqu64   xmm3, [rcx]                         ; whole blocks
 .iv_padded_done:
-    vpshufb     xmm3, xmm3, xmm4                    ; AAD
+    vpshufb     xmm22, xmm3, xmm2                   ; AAD
     jmp         .iv_text
 .iv_more:
     mov         rdx, r8
@@ -4009,56 +4047,55 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     cmp         rbx, 320
     jb          .iv_aad_tail
 .iv_aad_groups:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .iv_aad_group:
-    vmovdqu64   zmm5, [rcx + 128]                   ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C3·H^3: C
-    vpclmulqdq  zmm15, zmm5, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpclmulqdq  zmm16, zmm5, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpclmulqdq  zmm6, zmm5, [rdi + 192], 0x01       ; C3·H^3: A1·B0
+    vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm5, zmm4, zmm0                    ; C3·H^3: C
+    vpclmulqdq  zmm14, zmm5, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpclmulqdq  zmm15, zmm5, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vpclmulqdq  zmm4, zmm5, [rdi + 192], 0x01       ; C3·H^3: A1·B0
     vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vmovdqu64   zmm7, [rcx + 192]                   ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C4·H^2: C
-    vpclmulqdq  zmm8, zmm7, [rdi + 704], 0x00       ; C4·H^2: A0·K0
-    vpclmulqdq  zmm9, zmm7, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vpclmulqdq  zmm10, zmm7, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vmovdqu64   zmm11, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm0                  ; C5·H^1: C
-    vpclmulqdq  zmm12, zmm11, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vpclmulqdq  zmm13, zmm11, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vpclmulqdq  zmm14, zmm11, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vpclmulqdq  zmm11, zmm11, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vpternlogq  zmm15, zmm6, zmm8, 0x96             ; C5·H^1: LO += it
-    vpternlogq  zmm16, zmm5, zmm9, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm5, [rcx + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpclmulqdq  zmm9, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; C2·H^4: LO += it
-    vpternlogq  zmm16, zmm7, zmm13, 0x96            ; C2·H^4: HI += it
-    vmovdqu64   zmm7, [rcx]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^5: C
-    vpxorq      zmm3, zmm7, zmm3                    ; C1·H^5: A = X + C
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpclmulqdq  zmm10, zmm3, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vpclmulqdq  zmm12, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vmovdqu64   zmm6, [rcx + 192]                   ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm9, zmm6, zmm0                    ; C4·H^2: C
+    vpclmulqdq  zmm6, zmm9, [rdi + 704], 0x00       ; C4·H^2: A0·K0
+    vpclmulqdq  zmm7, zmm9, [rdi + 704], 0x10       ; C4·H^2: A0·K1
+    vpclmulqdq  zmm8, zmm9, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vmovdqu64   zmm10, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm0                  ; C5·H^1: C
+    vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vpclmulqdq  zmm12, zmm10, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vpclmulqdq  zmm13, zmm10, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vpternlogq  zmm14, zmm4, zmm6, 0x96             ; C5·H^1: LO += it
+    vpternlogq  zmm15, zmm5, zmm7, 0x96             ; C5·H^1: HI += it
+    vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^4: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^4: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpternlogq  zmm14, zmm8, zmm11, 0x96            ; C2·H^4: LO += it
+    vpternlogq  zmm15, zmm9, zmm12, 0x96            ; C2·H^4: HI += it
+    vmovdqu64   zmm8, [rcx]                         ; C1·H^5: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C1·H^5: C
+    vpxorq      zmm3, zmm8, zmm3                    ; C1·H^5: A = X + C
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpternlogq  zmm15, zmm14, zmm6, 0x96            ; C1·H^5: LO += it
-    vpternlogq  zmm16, zmm11, zmm8, 0x96            ; C1·H^5: HI += it
-    vpternlogq  zmm15, zmm9, zmm7, 0x96             ; C1·H^5: LO += it
-    vpternlogq  zmm16, zmm5, zmm10, 0x96            ; C1·H^5: HI += it
-    vpxorq      zmm5, zmm15, zmm12                  ; C1·H^5: LO += it
-    vpclmulqdq  zmm6, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm5, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm6, zmm16                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm5, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm5                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm5                    ; reduce: add up the lanes
+    vpternlogq  zmm14, zmm13, zmm5, 0x96            ; C1·H^5: LO += it
+    vpternlogq  zmm15, zmm10, zmm6, 0x96            ; C1·H^5: HI += it
+    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vpternlogq  zmm15, zmm4, zmm9, 0x96             ; C1·H^5: HI += it
+    vpxorq      zmm4, zmm14, zmm11                  ; C1·H^5: LO += it
+    vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; reduce: + HI
+    vpxorq      zmm3, zmm5, zmm15                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
     add         rcx, 320                            ; next group
     sub         rbx, 320
     cmp         rbx, 320
@@ -4073,20 +4110,20 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     sub         r11, r10                            ; H^m
     cmp         rbx, 0x40
     jae         .iv_aad_first
+    vpxorq      xmm8, xmm8, xmm8
     vpxorq      xmm9, xmm9, xmm9
-    vpxorq      xmm10, xmm10, xmm10
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_aad_rest
 .iv_aad_first:
-    vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C·H^m: C
-    vpxorq      zmm3, zmm5, zmm3                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r11 + 448], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm9, zmm5, zmm7                    ; C·H^m: LO += it
-    vpxorq      zmm10, zmm6, zmm3                   ; C·H^m: HI += it
+    vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C·H^m: C
+    vpxorq      zmm4, zmm4, zmm3                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm5, zmm4, [r11 + 448], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm3, zmm4, [r11 + 448], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm6, zmm4, [r11], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm8, zmm5, zmm6                    ; C·H^m: LO += it
+    vpxorq      zmm9, zmm3, zmm4                    ; C·H^m: HI += it
     vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
@@ -4095,14 +4132,14 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jb          .iv_aad_after_block
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .iv_aad_block:
-    vmovdqu64   zmm5, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm9, zmm6, zmm8, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm10, zmm7, zmm5, 0x96             ; C·H^i: HI += it
+    vmovdqu64   zmm4, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm5, zmm4, [r11 + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r11 + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -4116,32 +4153,32 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .iv_aad_last_longest
     cmp         rbx, 0x20
     jb          .iv_aad_last_under_32
-    vmovdqu64   ymm5, [rcx]                         ; whole blocks
+    vmovdqu64   ymm4, [rcx]                         ; whole blocks
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_aad_last_done
 .iv_aad_last_under_32:
-    vmovdqu64   xmm5, [rcx]                         ; whole blocks
+    vmovdqu64   xmm4, [rcx]                         ; whole blocks
     jmp         .iv_aad_last_done
 .iv_aad_last_longest:
-    vmovdqu64   ymm5, [rcx]                         ; whole blocks
-    vinserti64x2 zmm5, zmm5, [rcx + 32], 0x02       ; and the third
+    vmovdqu64   ymm4, [rcx]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rcx + 32], 0x02       ; and the third
 .iv_aad_last_done:
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpxorq      zmm3, zmm5, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r11 + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C·H^i: A1·B0
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm9, zmm5, zmm7, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm10, zmm6, zmm3, 0x96             ; C·H^i: HI += it
+    vpternlogq  zmm8, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; C·H^i: HI += it
 .iv_aad_reduce:
-    vpclmulqdq  zmm3, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm5, zmm9, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm5, zmm10, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm5, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm5                    ; reduce: add up the lanes
+    vpclmulqdq  zmm3, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm4, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
 .iv_aad_absorbed:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rdx
@@ -4149,1049 +4186,1061 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .iv_aad_padded_longest
     cmp         rdx, 0x08
     jb          .iv_aad_padded_under_8
-    vmovq       xmm5, [rsi]                         ; the first bytes
-    vmovq       xmm6, [rsi + rdx - 8]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rcx + 24]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovq       xmm4, [rsi]                         ; the first bytes
+    vmovq       xmm5, [rsi + rdx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .iv_aad_padded_done
 .iv_aad_padded_under_8:
     cmp         rdx, 0x04
     jb          .iv_aad_padded_under_4
-    vmovd       xmm5, [rsi]                         ; the first bytes
-    vmovd       xmm6, [rsi + rdx - 4]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rcx + 20]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovd       xmm4, [rsi]                         ; the first bytes
+    vmovd       xmm5, [rsi + rdx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .iv_aad_padded_done
 .iv_aad_padded_under_4:
     movzx       r10d, byte [rsi]                    ; byte 0
-    vmovq       xmm5, r10
+    vmovq       xmm4, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rdx
     shr         r10, 0x01
     movzx       r10d, byte [rsi + r10]              ; byte n >> 1
-    vmovq       xmm6, r10
+    vmovq       xmm5, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm5, xmm5, xmm6
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
     movzx       edx, byte [rsi + rdx - 1]           ; the last byte
-    vmovq       xmm6, rdx
+    vmovq       xmm5, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rcx + 112]             ; zero-padded
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [rcx + 112]             ; zero-padded
     jmp         .iv_aad_padded_done
 .iv_aad_padded_longest:
-    vmovdqu64   xmm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm4, [rsi]                         ; whole blocks
 .iv_aad_padded_done:
-    vpshufb     xmm4, xmm5, xmm4                    ; AAD
-    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+    vpshufb     xmm2, xmm4, xmm2                    ; AAD
+    vpxorq      xmm22, xmm3, xmm2                   ; S = X + the last block
 .iv_text:
 .begun:
-    vpshufb     zmm4, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
-    mov         r11, r12
-    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
-    vmovdqu64   zmm17, [rdi + 960]                  ; k_1
-    vmovdqu64   zmm18, [rdi + 1024]                 ; k_2
-    vmovdqu64   zmm19, [rdi + 1088]                 ; k_3
-    vmovdqu64   zmm20, [rdi + 1152]                 ; k_4
-    vmovdqu64   zmm21, [rdi + 1216]                 ; k_5
-    vmovdqu64   zmm22, [rdi + 1280]                 ; k_6
-    vmovdqu64   zmm23, [rdi + 1344]                 ; k_7
-    vmovdqu64   zmm24, [rdi + 1408]                 ; k_8
-    vmovdqu64   zmm26, [rdi + 1472]                 ; k_9
-    vmovdqu64   zmm27, [rdi + 1536]                 ; k_10
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 321
+    vpshufb     zmm2, zmm16, zmm0                   ; counter, last word first
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
+    mov         rcx, r12
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
+    vmovdqu64   zmm9, [rdi + 1216]                  ; k_5
+    vmovdqu64   zmm10, [rdi + 1280]                 ; k_6
+    vmovdqu64   zmm11, [rdi + 1344]                 ; k_7
+    vmovdqu64   zmm12, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm13, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm14, [rdi + 1536]                 ; k_10
+    cmp         rcx, 321
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm6, r12
+    vmovq       xmm3, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
-    cmp         r11, 0x41
+    vmovq       xmm4, r8
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
+    cmp         rcx, 0x41
     jae         .alone_more
-    cmp         r11, 0x11
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
     jae         .alone_from_17
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x01
+    cmp         rcx, 0x01
     jae         .alone_from_1
-    lea         rcx, [r11 + 15]
+    lea         rcx, [rcx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, [rdi + 960]             ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, [rdi + 1024]            ; AES: round 2
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, [rdi + 1088]            ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, [rdi + 1152]            ; AES: round 4
-    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     xmm2, xmm2, [rdi + 1216]            ; AES: round 5
-    vaesenc     xmm2, xmm2, [rdi + 1280]            ; AES: round 6
-    vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, [rdi + 1344]            ; AES: round 7
-    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 8
-    vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm2, xmm2, [rdi + 1472]            ; AES: round 9
-    vpxorq      xmm4, xmm7, xmm4                    ; S: LO += it
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vmovdqu64   zmm4, [rdi + 896]                   ; AES: k_0
+    vpclmulqdq  xmm2, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm5, zmm16, zmm4                   ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm6, xmm22, [rdx + 432], 0x00      ; S: A0·K0
+    vaesenc     xmm5, xmm5, [rdi + 960]             ; AES: round 1
+    vpternlogq  xmm2, xmm4, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm4, xmm5, [rdi + 1024]            ; AES: round 2
+    vaesenc     xmm5, xmm4, [rdi + 1088]            ; AES: round 3
+    vpclmulqdq  xmm4, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm5, xmm5, [rdi + 1152]            ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     xmm5, xmm5, [rdi + 1216]            ; AES: round 5
+    vpclmulqdq  xmm6, xmm22, [rdx + 432], 0x10      ; S: A0·K1
+    vaesenc     xmm5, xmm5, [rdi + 1280]            ; AES: round 6
+    vpternlogq  xmm4, xmm3, xmm6, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm5, [rdi + 1344]            ; AES: round 7
+    vaesenc     xmm3, xmm3, [rdi + 1408]            ; AES: round 8
+    vpclmulqdq  xmm5, xmm22, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     xmm3, xmm3, [rdi + 1472]            ; AES: round 9
+    vpxorq      xmm2, xmm2, xmm5                    ; S: LO += it
+    vpclmulqdq  xmm5, xmm22, [rdx - 16], 0x11       ; S: A1·B1
+    vaesenclast xmm6, xmm3, xmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm4, xmm5                    ; S: HI += it
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
-    cmp         r11, 0x10
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
     jae         .alone_from_16
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    sub         rcx, r11
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x08
-    jae         .alone_in_1_longest
-    cmp         r11, 0x04
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rdx, rcx
+    cmp         rcx, 0x08
+    jae         short .alone_in_1_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm7, [r9]                          ; the first bytes
-    vmovd       xmm8, [r9 + r11 - 4]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovd       xmm4, [r9]                          ; the first bytes
+    vmovd       xmm15, [r9 + rcx - 4]               ; the last bytes
+    vpshufb     xmm15, xmm15, [rdx + 20]            ; in their places
+    vporq       xmm4, xmm4, xmm15                   ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
-    movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm7, rdx
-    mov         edx, 0x00                           ; no byte stays
-    mov         rdx, r11
-    shr         rdx, 0x01
-    movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm8, rdx
-    mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x01
-    vporq       xmm7, xmm7, xmm8
-    movzx       edx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm8, rdx
-    mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x02
-    vporq       xmm7, xmm7, xmm8
-    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    movzx       esi, byte [r9]                      ; byte 0
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, rcx
+    shr         rsi, 0x01
+    movzx       esi, byte [r9 + rsi]                ; byte n >> 1
+    vmovq       xmm15, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm15, xmm15, 0x01
+    vporq       xmm4, xmm4, xmm15
+    movzx       esi, byte [r9 + rcx - 1]            ; the last byte
+    vmovq       xmm15, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm15, xmm15, 0x02
+    vporq       xmm4, xmm4, xmm15
+    vpandq      xmm4, xmm4, [rdx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm7, [r9]                          ; the first bytes
-    vmovq       xmm8, [r9 + r11 - 8]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovq       xmm4, [r9]                          ; the first bytes
+    vmovq       xmm15, [r9 + rcx - 8]               ; the last bytes
+    vpshufb     xmm15, xmm15, [rdx + 24]            ; in their places
+    vporq       xmm4, xmm4, xmm15                   ; zero-padded
 .alone_in_1_done:
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 368]
-    sub         rsi, rdx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm4, zmm26                   ; AES: round 9
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm6, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x08
+    lea         rsi, [rcx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 368]
+    sub         r8, rsi                             ; H^(m+1)
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm15, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm17, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm15                   ; AES: + k_0
+    vpxorq      zmm15, zmm16, zmm15                 ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm15, xmm5                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm22, [r8 + 432], 0x00      ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vpternlogq  xmm17, xmm16, xmm15, 0x96           ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm5, xmm7                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm22, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vpternlogq  xmm5, xmm3, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm3, xmm6, xmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm22, [r8 - 16], 0x01        ; S: A1·B0
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm2, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm17, xmm6                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm14                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm6, xmm22, [r8 - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm5, xmm6                    ; S: HI += it
+    vpandq      zmm5, zmm4, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
+    cmp         rcx, 0x08
     jae         .alone_out_1_longest
-    cmp         r11, 0x04
+    cmp         rcx, 0x04
     jb          .alone_out_1_under_4
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rbp], xmm9                         ; the first bytes
-    vpshufb     xmm2, xmm9, [rcx + r11 + 12]        ; the last bytes
-    vmovd       [rbp + r11 - 4], xmm2               ; the last bytes
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vmovd       [rbp], xmm4                         ; the first bytes
+    vpshufb     xmm4, xmm4, [rdx + rcx + 12]        ; the last bytes
+    vmovd       [rbp + rcx - 4], xmm4               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rbp], xmm9, 0x00              ; the first bytes
-    mov         rdx, r11
-    shr         rdx, 0x01
-    vpshufb     xmm2, xmm9, [rcx + rdx + 16]
-    vpextrb     byte [rbp + rdx], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm9, [rcx + r11 + 15]        ; the last bytes
-    vpextrb     byte [rbp + r11 - 1], xmm2, 0x00    ; the last bytes
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vpextrb     byte [rbp], xmm4, 0x00              ; the first bytes
+    mov         rsi, rcx
+    shr         rsi, 0x01
+    vpshufb     xmm5, xmm4, [rdx + rsi + 16]
+    vpextrb     byte [rbp + rsi], xmm5, 0x00        ; byte n >> 1
+    vpshufb     xmm4, xmm4, [rdx + rcx + 15]        ; the last bytes
+    vpextrb     byte [rbp + rcx - 1], xmm4, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rbp], xmm9, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm9, [rcx + r11 + 8]         ; the last bytes
-    vpextrq     [rbp + r11 - 8], xmm2, 0x00         ; the last bytes
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vpextrq     [rbp], xmm4, 0x00                   ; the first bytes
+    vpshufb     xmm4, xmm4, [rdx + rcx + 8]         ; the last bytes
+    vpextrq     [rbp + rcx - 8], xmm4, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    lea         rcx, [r11 + 15]
+    vmovdqu64   xmm4, [r9]                          ; whole blocks
+    lea         rcx, [rcx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm4, zmm26                   ; AES: round 9
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm6, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rel gcm128_avx512_k_clmul1_x20_short_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rdx + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rdx + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm9                         ; written
-    jmp         .alone_reduce
-.alone_from_17:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x31
-    jae         .alone_from_49
-    cmp         r11, 0x21
-    jae         .alone_from_33
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    sub         rcx, r11
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 368]
-    sub         rsi, rdx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm4, zmm26                   ; AES: round 9
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm6, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm9                         ; written
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm2, zmm9, 0x01
-    vpxorq      xmm2, xmm2, xmm9                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rcx + r11 - 16]        ; at the end
-    vpshufb     xmm5, xmm9, [rcx + r11 + 160]       ; in front
-    vpxorq      xmm2, xmm5, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .alone_reduce
-.alone_from_33:
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    sub         rcx, r11
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 368]
-    sub         rsi, rdx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm4, zmm26                   ; AES: round 9
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm6, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], ymm9                         ; written
-    vextracti64x2 xmm2, zmm9, 0x01
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm9, 0x02
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rcx + r11 - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rcx + r11 + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
-    jmp         .alone_reduce
-.alone_from_49:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x40
-    jae         .alone_from_64
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    sub         rcx, r11
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 368]
-    sub         rsi, rdx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm4, zmm26                   ; AES: round 9
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm6, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    vextracti64x2 xmm2, zmm9, 0x02
-    vmovdqu64   [rbp], ymm9                         ; written
-    vmovdqu64   [rbp + 32], xmm2                    ; written
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm9, 0x03
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rcx + r11 - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rcx + r11 + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
-    jmp         .alone_reduce
-.alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
-    lea         rcx, [r11 + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 368]
-    sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm6, zmm4, zmm24                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpshufb     zmm5, zmm2, zmm0                    ; C
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm15, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm17, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm15                   ; AES: + k_0
+    vpxorq      zmm15, zmm16, zmm15                 ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm15, xmm5                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm22, [rdx + 432], 0x00     ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vpternlogq  xmm17, xmm16, xmm15, 0x96           ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm5, xmm7                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm22, [rdx + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vpternlogq  xmm5, xmm3, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm3, xmm6, xmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm22, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm2, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm17, xmm6                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm14                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm6, xmm22, [rdx - 16], 0x11       ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm5, xmm6                    ; S: HI += it
+    vpandq      zmm5, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
     vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm7, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
     vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], zmm2                         ; written
+    vmovdqu64   [rbp], xmm4                         ; written
     jmp         .alone_reduce
-.alone_more:
-    mov         rcx, r11
-    sub         rcx, 0x01
-    and         rcx, 0x3f
-    add         rcx, 0x01                           ; bytes of the last register
+.alone_from_17:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x31
+    jae         .alone_from_49
+    cmp         rcx, 0x21
+    jae         .alone_from_33
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, rcx
-    mov         rsi, r11
-    sub         rsi, rcx                            ; bytes before the last register
-    lea         r8, [r9 + rsi]                      ; the last register
+    vmovdqu64   xmm4, [r9]                          ; whole blocks
+    vmovdqu64   xmm15, [r9 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm15, 0x01            ; with them
+    lea         rsi, [rcx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 368]
+    sub         r8, rsi                             ; H^(m+1)
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm15, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm17, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm15                   ; AES: + k_0
+    vpxorq      zmm15, zmm16, zmm15                 ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm15, xmm5                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm22, [r8 + 432], 0x00      ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vpternlogq  xmm17, xmm16, xmm15, 0x96           ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm5, xmm7                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm22, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vpternlogq  xmm5, xmm3, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm3, xmm6, xmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm22, [r8 - 16], 0x01        ; S: A1·B0
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm2, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm17, xmm6                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm14                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm6, xmm22, [r8 - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm5, xmm6                    ; S: HI += it
+    vpandq      zmm5, zmm4, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm4                         ; written
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm5, zmm4, 0x01
+    vpxorq      xmm5, xmm5, xmm4                    ; what the end differs by
+    vpshufb     xmm5, xmm5, [rdx + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm4, [rdx + rcx + 160]       ; in front
+    vpxorq      xmm4, xmm4, xmm5                    ; the last 16 bytes
+    vmovdqu64   [rbp + rcx - 16], xmm4              ; written
+    jmp         .alone_reduce
+.alone_from_33:
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rdx, rcx
+    vmovdqu64   ymm4, [r9]                          ; whole blocks
+    vmovdqu64   xmm15, [r9 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm15, 0x02            ; with them
+    lea         rsi, [rcx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 368]
+    sub         r8, rsi                             ; H^(m+1)
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm15, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm17, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm15                   ; AES: + k_0
+    vpxorq      zmm15, zmm16, zmm15                 ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm15, xmm5                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm22, [r8 + 432], 0x00      ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vpternlogq  xmm17, xmm16, xmm15, 0x96           ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm5, xmm7                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm22, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vpternlogq  xmm5, xmm3, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm3, xmm6, xmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm22, [r8 - 16], 0x01        ; S: A1·B0
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm2, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm17, xmm6                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm14                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm6, xmm22, [r8 - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm5, xmm6                    ; S: HI += it
+    vpandq      zmm5, zmm4, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], ymm4                         ; written
+    vextracti64x2 xmm5, zmm4, 0x01
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm4, zmm4, 0x02
+    vpxorq      xmm4, xmm4, xmm5                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + rcx - 32]        ; at the end
+    vpshufb     xmm5, xmm5, [rdx + rcx + 144]       ; in front
+    vpxorq      xmm4, xmm5, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + rcx - 16], xmm4              ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_reduce
+.alone_from_49:
     cmp         rcx, 0x40
+    jae         .alone_from_64
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rdx, rcx
+    vmovdqu64   ymm4, [r9]                          ; whole blocks
+    vinserti64x2 zmm4, zmm4, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm15, [r9 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm15, 0x03            ; with them
+    lea         rsi, [rcx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 368]
+    sub         r8, rsi                             ; H^(m+1)
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm15, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm17, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm15                   ; AES: + k_0
+    vpxorq      zmm15, zmm16, zmm15                 ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm15, xmm5                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm22, [r8 + 432], 0x00      ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vpternlogq  xmm17, xmm16, xmm15, 0x96           ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm5, xmm7                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm22, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vpternlogq  xmm5, xmm3, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm3, xmm6, xmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm22, [r8 - 16], 0x01        ; S: A1·B0
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm2, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm17, xmm6                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm14                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm6, xmm22, [r8 - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm5, xmm6                    ; S: HI += it
+    vpandq      zmm5, zmm4, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
+    vextracti64x2 xmm5, zmm4, 0x02
+    vmovdqu64   [rbp], ymm4                         ; written
+    vmovdqu64   [rbp + 32], xmm5                    ; written
+    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm4, zmm4, 0x03
+    vpxorq      xmm4, xmm4, xmm5                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + rcx - 48]        ; at the end
+    vpshufb     xmm5, xmm5, [rdx + rcx + 128]       ; in front
+    vpxorq      xmm4, xmm5, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + rcx - 16], xmm4              ; written
+    jmp         .alone_reduce
+.alone_from_64:
+    vmovdqu64   zmm4, [r9]                          ; whole blocks
+    lea         rcx, [rcx + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 368]
+    sub         rdx, rcx                            ; H^(m+1)
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm15, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm17, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm2, zmm15                   ; AES: + k_0
+    vpxorq      zmm15, zmm16, zmm15                 ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm15, xmm5                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm22, [rdx + 432], 0x00     ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vpternlogq  xmm17, xmm16, xmm15, 0x96           ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm5, xmm7                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm22, [rdx + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vpternlogq  xmm5, xmm3, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm3, xmm6, xmm11                   ; AES: round 7
+    vpclmulqdq  xmm6, xmm22, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm7, zmm2, zmm12                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 8
+    vpxorq      xmm2, xmm17, xmm6                   ; S: LO += it
+    vaesenc     zmm6, zmm7, zmm13                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm22, [rdx - 16], 0x11       ; S: A1·B1
+    vaesenclast xmm3, xmm3, xmm14                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm5, xmm7                    ; S: HI += it
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm5, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], zmm4                         ; written
+    jmp         .alone_reduce
+.alone_more:
+    mov         rdx, rcx
+    sub         rdx, 0x01
+    and         rdx, 0x3f
+    add         rdx, 0x01                           ; bytes of the last register
+    lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rdx
+    mov         r8, rcx
+    sub         r8, rdx                             ; bytes before the last register
+    lea         r10, [r9 + r8]                      ; the last register
+    cmp         rdx, 0x40
     jae         .alone_in_longest
-    cmp         rcx, 0x31
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm4, [r10]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm15, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rsi + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm15, 0x03            ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
-    cmp         rcx, 0x21
+    cmp         rdx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm4, [r10]                         ; whole blocks
+    vmovdqu64   xmm15, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rsi + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm15, 0x02            ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    cmp         rcx, 0x11
+    cmp         rdx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm4, [r10]                         ; whole blocks
+    vmovdqu64   xmm15, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rsi + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm15, 0x01            ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm4, [r10 + rdx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rsi + 32]              ; those of the last block, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm4, [r10]                         ; whole blocks
 .alone_in_done:
-    lea         r8, [r11 + 15]
-    and         r8, -16
-    lea         r10, [rdi + 368]
-    sub         r10, r8                             ; H^(m+1)
-    cmp         r11, 0xc1
+    lea         r10, [rcx + 15]
+    and         r10, -16
+    lea         r11, [rdi + 368]
+    sub         r11, r10                            ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0xc1
     jae         .alone_over_3
-    cmp         r11, 0x81
+    cmp         rcx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vpclmulqdq  xmm9, xmm3, [r10 + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm19                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm8, xmm3, [r10 + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
-    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
-    vaesenc     zmm8, zmm4, zmm26                   ; AES: round 9
-    vpxorq      xmm4, xmm10, xmm6                   ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      zmm3, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm8, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm3, xmm9, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    jmp         .alone_written
-.alone_over_2:
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm10, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vpclmulqdq  xmm9, xmm3, [r10 + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vpternlogq  xmm11, xmm10, xmm9, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm9, xmm3, [r10 + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
-    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
-    vaesenc     zmm9, zmm4, zmm26                   ; AES: round 9
-    vpxorq      xmm4, xmm11, xmm8                   ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
-    vpxorq      zmm5, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
-    vaesenclast zmm12, zmm9, zmm6                   ; AES: last round: the other text
-    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm18, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm17, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm15, zmm15, zmm17                 ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm17                   ; AES: + k_0
+    vpxorq      zmm17, zmm16, zmm17                 ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vpclmulqdq  xmm19, xmm22, [r11 + 432], 0x00     ; S: A0·K0
+    vaesenc     xmm5, xmm17, xmm5                   ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vpternlogq  xmm18, xmm16, xmm19, 0x96           ; S: LO += it
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     xmm7, xmm5, xmm7                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm8, xmm22, [r11 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpternlogq  xmm5, xmm3, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm3, xmm7, xmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm22, [r11 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm18, xmm7                   ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm14                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  xmm3, xmm22, [r11 - 16], 0x11       ; S: A1·B1
+    vpxorq      zmm7, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm5, xmm3                    ; S: HI += it
+    vpandq      zmm5, zmm4, [rsi + 112]             ; AES: C, zero-padded
     vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpclmulqdq  zmm7, zmm5, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r11 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C2: LO += it
     vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
     vpshufb     zmm5, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_written
+.alone_over_2:
+    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
+    vpaddd      zmm17, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm18, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm19, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm15, zmm15, zmm19                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm19                 ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm19                   ; AES: + k_0
+    vpclmulqdq  xmm20, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      zmm16, zmm16, zmm19                 ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm22, [r11 + 432], 0x00     ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm16, xmm5                   ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpternlogq  xmm18, xmm20, xmm19, 0x96           ; S: LO += it
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vaesenc     zmm15, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     xmm7, xmm5, xmm7                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm9, xmm22, [r11 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpternlogq  xmm5, xmm3, xmm9, 0x96              ; S: HI += it
+    vaesenc     zmm3, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm7, xmm7, xmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm22, [r11 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vaesenc     xmm7, xmm7, xmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm2, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm18, xmm8                   ; S: LO += it
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 9
+    vaesenclast xmm7, xmm7, xmm14                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm7, zmm14, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm22, [r11 - 16], 0x11       ; S: A1·B1
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vpxorq      zmm7, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm3, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vpxorq      xmm3, xmm5, xmm8                    ; S: HI += it
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vpandq      zmm5, zmm4, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm7, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm7, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm7, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r11 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_3:
-    cmp         r11, 257
+    cmp         rcx, 257
     jae         .alone_over_4
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm11, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 1
-    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 1
-    vpclmulqdq  xmm10, xmm3, [r10 + 432], 0x00      ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vpternlogq  xmm12, xmm11, xmm10, 0x96           ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm3, [r10 + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
-    vpternlogq  xmm11, xmm6, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm6, zmm9, zmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
-    vaesenc     zmm10, zmm4, zmm26                  ; AES: round 9
-    vpxorq      xmm4, xmm12, xmm9                   ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
-    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm5, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
-    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
-    vaesenclast zmm12, zmm10, zmm7                  ; AES: last round: the other text
-    vpandq      zmm7, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
+    vpaddd      zmm17, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm19, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm18, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm20, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm15, zmm15, zmm20                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpclmulqdq  xmm21, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm20                   ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm20, xmm22, [r11 + 432], 0x00     ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm16, xmm5                   ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm18, zmm6                  ; AES: round 2
+    vpternlogq  xmm19, xmm21, xmm20, 0x96           ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vaesenc     zmm15, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm17, xmm3, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
+    vaesenc     zmm15, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 5
+    vpclmulqdq  xmm9, xmm22, [r11 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpternlogq  xmm17, xmm3, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm3, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm22, [r11 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm9, zmm2, zmm12                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm19, xmm8                   ; S: LO += it
+    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 9
+    vaesenclast xmm5, xmm5, xmm14                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  xmm6, xmm22, [r11 - 16], 0x11       ; S: A1·B1
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm9, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      xmm3, xmm17, xmm6                   ; S: HI += it
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vpandq      zmm6, zmm4, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm8, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm9, zmm8, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm8, [r11 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm8, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm8, zmm8, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm9, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm10, zmm8, 0x96             ; C2: HI += it
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm7, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm7, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm7, [r11 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C3: HI += it
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r11 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r11 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C4: HI += it
     vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm5, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm5, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm5, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm9, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm13, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm12, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 1
-    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 1
-    vpclmulqdq  xmm10, xmm3, [r10 + 432], 0x00      ; S: A0·K0
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vpternlogq  xmm13, xmm12, xmm10, 0x96           ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
-    vaesenc     zmm10, zmm11, zmm19                 ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
-    vpclmulqdq  xmm11, xmm3, [r10 + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
-    vpternlogq  xmm12, xmm6, xmm11, 0x96            ; S: HI += it
-    vaesenc     zmm6, zmm9, zmm23                   ; AES: round 7
-    vaesenc     zmm9, zmm10, zmm23                  ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
-    vpclmulqdq  xmm10, xmm3, [r10 - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 9
-    vaesenc     zmm11, zmm4, zmm26                  ; AES: round 9
-    vpxorq      xmm4, xmm13, xmm10                  ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
-    vpxorq      zmm5, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
-    vpxorq      zmm8, zmm27, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
+    vpaddd      zmm17, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm20, xmm3, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm21, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm15, zmm15, zmm21                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm21                 ; AES: + k_0
+    vpclmulqdq  xmm23, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      zmm18, zmm18, zmm21                 ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm21                 ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm21                   ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm21                 ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm21, xmm22, [r11 + 432], 0x00     ; S: A0·K0
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     xmm5, xmm16, xmm5                   ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 2
+    vpternlogq  xmm20, xmm23, xmm21, 0x96           ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vaesenc     zmm15, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm18, xmm3, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
+    vaesenc     zmm15, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 5
+    vaesenc     zmm15, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm22, [r11 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  xmm18, xmm3, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm3, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm15, zmm11                  ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm22, [r11 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm10, zmm2, zmm12                  ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vpxorq      xmm2, xmm20, xmm9                   ; S: LO += it
+    vaesenc     zmm9, zmm10, zmm13                  ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 9
+    vaesenclast xmm5, xmm5, xmm14                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpxorq      zmm6, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm10, xmm22, [r11 - 16], 0x11      ; S: A1·B1
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      zmm7, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm3, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm8                   ; AES: written
-    vpxorq      xmm3, xmm12, xmm3                   ; S: HI += it
-    vpxorq      zmm7, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm11, zmm7                  ; AES: last round: the other text
-    vpandq      zmm7, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      xmm3, xmm18, xmm10                  ; S: HI += it
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vpandq      zmm9, zmm4, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm10, zmm6, [r11 + 512], 0x00      ; C2: A0·K0
+    vpclmulqdq  zmm11, zmm6, [r11 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm6, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm10, zmm12, 0x96            ; C2: LO += it
+    vpternlogq  zmm3, zmm11, zmm6, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm10, zmm6, [r11 + 576], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm6, [r11 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm7, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm3, zmm10, zmm6, 0x96             ; C3: HI += it
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r11 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r11 + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm7, zmm10, 0x96             ; C4: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C4: HI += it
+    vpshufb     zmm6, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r11 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r11 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C5: HI += it
     vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm9, zmm5, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm5, [r10 + 512], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm5, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm9, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm10, zmm5, 0x96             ; C2: HI += it
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm5, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm5, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm3, zmm9, zmm5, 0x96              ; C3: HI += it
-    vpshufb     zmm5, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C4: HI += it
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C5: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
 .alone_written:
-    lea         rdx, [rbp + rsi]                    ; the last register
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x40
+    lea         rcx, [rbp + r8]                     ; the last register
+    cmp         rdx, 0x40
     jae         .alone_out_longest
-    cmp         rcx, 0x31
+    cmp         rdx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm2, zmm12, 0x02
-    vmovdqu64   [rdx], ymm12                        ; written
-    vmovdqu64   [rdx + 32], xmm2                    ; written
+    vextracti64x2 xmm5, zmm4, 0x02
+    vmovdqu64   [rcx], ymm4                         ; written
+    vmovdqu64   [rcx + 32], xmm5                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm12, 0x03
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vextracti64x2 xmm4, zmm4, 0x03
+    vpxorq      xmm4, xmm4, xmm5                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 48]        ; at the end
+    vpshufb     xmm5, xmm5, [rsi + rdx + 128]       ; in front
+    vpxorq      xmm4, xmm5, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm4              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x21
+    cmp         rdx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm12                        ; written
-    vextracti64x2 xmm2, zmm12, 0x01
+    vmovdqu64   [rcx], ymm4                         ; written
+    vextracti64x2 xmm5, zmm4, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm12, 0x02
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vextracti64x2 xmm4, zmm4, 0x02
+    vpxorq      xmm4, xmm4, xmm5                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 32]        ; at the end
+    vpshufb     xmm5, xmm5, [rsi + rdx + 144]       ; in front
+    vpxorq      xmm4, xmm5, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm4              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
-    cmp         rcx, 0x11
+    cmp         rdx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rcx], xmm4                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm2, zmm12, 0x01
-    vpxorq      xmm2, xmm2, xmm12                   ; what the end differs by
-    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm5, xmm12, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm2, xmm5, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vextracti64x2 xmm5, zmm4, 0x01
+    vpxorq      xmm5, xmm5, xmm4                    ; what the end differs by
+    vpshufb     xmm5, xmm5, [rsi + rdx - 16]        ; at the end
+    vpshufb     xmm4, xmm4, [rsi + rdx + 160]       ; in front
+    vpxorq      xmm4, xmm4, xmm5                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm4              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm2, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm5, [rcx - 16]                    ; the block before
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpxorq      xmm5, xmm12, xmm2                   ; what the end differs by
-    vpshufb     xmm5, xmm5, [rsi + rcx]             ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vpxorq      xmm4, xmm4, xmm5                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx]             ; at the end
+    vpshufb     xmm5, xmm5, [rsi + rdx + 176]       ; in front
+    vpxorq      xmm4, xmm5, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm4              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm12                        ; written
+    vmovdqu64   [rcx], zmm4                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
@@ -5202,999 +5251,1015 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
-    vmovdqu64   zmm9, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; blocks_4
-    vpshufb     zmm10, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm11, zmm4, zmm9                   ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm13, xmm3, [rdi + 816], 0x00      ; A0·K0
-    vpaddd      zmm14, zmm4, zmm6                   ; AES: 12 blocks ahead
-    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm4, zmm7                   ; AES: 16 blocks ahead
+    vmovdqu64   zmm3, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
+    vmovdqu64   zmm4, [rel gcm128_avx512_k_clmul1_x20_short_words_0]  ; words_0
+    vmovdqu64   [rsp + 64], zmm4                    ; spill
+    vmovdqu64   zmm4, [rel gcm128_avx512_k_clmul1_x20_short_words_1]  ; words_1
+    vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
+    vpaddd      zmm15, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm15, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm8                    ; AES: the next counters
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm5                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm3, [rdi + 368], 0x01      ; A1·B0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
-    vpxorq      xmm13, xmm13, xmm16                 ; LO += it
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
-    vpclmulqdq  xmm25, xmm3, [rdi + 816], 0x10      ; A0·K1
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
-    vpshufd     xmm16, xmm13, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
-    vpternlogq  xmm25, xmm3, xmm16, 0x96            ; + HI
-    vaesenc     zmm3, zmm10, zmm24                  ; AES: round 8
-    vaesenc     zmm10, zmm11, zmm24                 ; AES: round 8
-    vaesenc     zmm11, zmm12, zmm24                 ; AES: round 8
-    vaesenc     zmm12, zmm14, zmm24                 ; AES: round 8
-    vaesenc     zmm14, zmm15, zmm24                 ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 9
-    vpclmulqdq  xmm13, xmm13, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 9
-    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 9
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      zmm2, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm13, xmm13, xmm25                 ; RES = fold(LO) + HI
-    vaesenclast zmm10, zmm10, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm10                   ; AES: written
-    vpxorq      zmm2, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm11, zmm11, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm11                  ; AES: written
-    vpxorq      zmm2, zmm27, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm12, zmm12, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm12                  ; AES: written
-    vpxorq      zmm2, zmm27, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm14, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
+    vpclmulqdq  xmm21, xmm22, [rdi + 816], 0x00     ; A0·K0
+    vpaddd      zmm18, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm2, zmm2, zmm3                    ; AES: the next counters
+    vmovdqu64   zmm24, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm20, zmm20, zmm24                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm24                 ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm24                 ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm24                 ; AES: + k_0
+    vpclmulqdq  xmm23, xmm22, [rdi + 368], 0x01     ; A1·B0
+    vpxorq      zmm18, zmm18, zmm24                 ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm24                 ; AES: + k_0
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     xmm16, xmm16, xmm5                  ; AES: round 1
+    vpxorq      xmm21, xmm21, xmm23                 ; LO += it
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     xmm16, xmm16, xmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm15, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm15, xmm22, [rdi + 816], 0x10     ; A0·K1
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     xmm16, xmm16, xmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     xmm16, xmm16, xmm8                  ; AES: round 4
+    vpclmulqdq  xmm22, xmm22, [rdi + 368], 0x11     ; A1·B1
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vaesenc     xmm16, xmm16, xmm9                  ; AES: round 5
+    vaesenc     zmm24, zmm23, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vpshufd     xmm23, xmm21, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     xmm16, xmm16, xmm10                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     xmm16, xmm16, xmm11                 ; AES: round 7
+    vpternlogq  xmm15, xmm22, xmm23, 0x96           ; + HI
+    vaesenc     zmm22, zmm24, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     xmm16, xmm16, xmm12                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
+    vpclmulqdq  xmm21, xmm21, xmm1, 0x10            ; LO0·Q'
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vaesenc     xmm16, xmm16, xmm13                 ; AES: round 9
+    vaesenclast xmm16, xmm16, xmm14                 ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm16                        ; AES: E_K(J_0), put aside
+    vpxorq      zmm16, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm16, zmm22, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm16                        ; AES: written
+    vpxorq      zmm22, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      xmm15, xmm21, xmm15                 ; RES = fold(LO) + HI
+    vaesenclast zmm17, zmm17, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm17                   ; AES: written
+    vpxorq      zmm21, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm21, zmm20, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
+    vpxorq      zmm20, zmm14, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm22, zmm19, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
+    vpxorq      zmm19, zmm14, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm18                  ; AES: written
     add         r9, 320                             ; next group
     add         rbp, 320
-    sub         r11, 320
-    cmp         r11, 321
+    sub         rcx, 320
+    cmp         rcx, 321
     jb          .rest
+    vmovdqu64   zmm19, [rdi + 896]                  ; k_0
+    vpaddd      zmm20, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm20, zmm20, zmm0                  ; counter block
+    vpxorq      zmm30, zmm20, zmm19                 ; + k_0
+    vpshufd     zmm19, zmm19, 0xff
+    mov         edx, 34952
+    kmovq       k1, rdx                             ; the last word of each lane
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm14, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm11, zmm11, zmm0                  ; C3·H^3: C
-    vpaddd      zmm15, zmm4, zmm9                   ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^2: C
-    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm31, zmm11, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpaddd      zmm25, zmm4, zmm6                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm28, zmm11, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm29, zmm4, zmm7                   ; AES: 16 blocks ahead
-    vpclmulqdq  zmm30, zmm12, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpshufb     zmm29, zmm29, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm8                    ; AES: the next counters
-    vpternlogq  zmm31, zmm28, zmm30, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm14, zmm14, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm11, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpxorq      zmm15, zmm15, zmm5                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm11, zmm11, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpxorq      zmm28, zmm29, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm12, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 1
-    vpternlogq  zmm30, zmm11, zmm29, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm11, zmm15, zmm17                 ; AES: round 1
-    vaesenc     zmm15, zmm16, zmm17                 ; AES: round 1
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm16, zmm25, zmm17                 ; AES: round 1
-    vaesenc     zmm25, zmm28, zmm17                 ; AES: round 1
-    vpclmulqdq  zmm28, zmm12, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
-    vpclmulqdq  zmm29, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm18                 ; AES: round 2
-    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm25, zmm25, zmm18                 ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 3
-    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 3
-    vpclmulqdq  zmm28, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 3
-    vpternlogq  zmm30, zmm12, zmm28, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm12, zmm25, zmm19                 ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 4
-    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^4: C
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 4
-    vpclmulqdq  zmm25, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
-    vpclmulqdq  zmm28, zmm10, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 5
-    vpternlogq  zmm31, zmm25, zmm28, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm21                 ; AES: round 5
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
-    vpclmulqdq  zmm25, zmm10, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 6
-    vpternlogq  zmm30, zmm2, zmm25, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm15, zmm22                  ; AES: round 6
-    vaesenc     zmm15, zmm16, zmm22                 ; AES: round 6
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^5: C
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 7
-    vpxorq      zmm13, zmm3, zmm13                  ; C1·H^5: A = X + C
-    vaesenc     zmm3, zmm11, zmm23                  ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm10, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
-    vpclmulqdq  zmm16, zmm13, [rdi + 512], 0x00     ; C1·H^5: A0·K0
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 8
-    vpternlogq  zmm31, zmm11, zmm16, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vaesenc     zmm11, zmm15, zmm24                 ; AES: round 8
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 8
-    vpclmulqdq  zmm15, zmm13, [rdi + 512], 0x10     ; C1·H^5: A0·K1
-    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 9
-    vaesenc     zmm16, zmm3, zmm26                  ; AES: round 9
-    vpternlogq  zmm30, zmm10, zmm15, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 9
-    vaesenc     zmm15, zmm11, zmm26                 ; AES: round 9
-    vpclmulqdq  zmm3, zmm13, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vaesenc     zmm25, zmm12, zmm26                 ; AES: round 9
-    vpxorq      zmm10, zmm27, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm12, zmm31, zmm3                  ; C1·H^5: LO += it
-    vaesenclast zmm3, zmm14, zmm10                  ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpclmulqdq  zmm11, zmm13, [rdi + 64], 0x11      ; C1·H^5: A1·B1
-    vpxorq      zmm10, zmm27, [r9 + 64]             ; AES: k_Nr + text
-    vpshufd     zmm13, zmm12, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm10, zmm16, zmm10                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm10                   ; AES: written
-    vpternlogq  zmm30, zmm11, zmm13, 0x96           ; reduce: + HI
-    vpxorq      zmm11, zmm27, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm11, zmm2, zmm11                  ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 128], zmm11                  ; AES: written
-    vpxorq      zmm12, zmm27, [r9 + 192]            ; AES: k_Nr + text
-    vpxorq      zmm13, zmm2, zmm30                  ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm12, zmm15, zmm12                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm12                  ; AES: written
-    vextracti64x4 ymm14, zmm13, 0x01                ; reduce: upper lanes
-    vpxorq      zmm2, zmm27, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
-    vpxorq      ymm13, ymm13, ymm14                 ; reduce: add up the lanes
-    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
-    vextracti64x2 xmm14, ymm13, 0x01                ; reduce: upper lanes
-    vpxorq      xmm13, xmm13, xmm14                 ; reduce: add up the lanes
+    vpshufd     zmm20, zmm2, 0x00                   ; AES
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
+    vpaddd      zmm2, zmm2, zmm3                    ; AES: the next counters
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm23, zmm20, [rsp + 64]            ; AES: four registers' numbers
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: as in memory
+    vpclmulqdq  zmm31, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpxorq      zmm23, zmm23, zmm19                 ; AES: + k_0
+    vpclmulqdq  zmm24, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vmovdqa64   zmm25, zmm30
+    vpshufd     zmm25{k1}, zmm23, 0xff              ; AES
+    vmovdqa64   zmm26, zmm30
+    vpshufd     zmm26{k1}, zmm23, 0xaa              ; AES
+    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vmovdqa64   zmm28, zmm30
+    vpshufd     zmm28{k1}, zmm23, 0x55              ; AES
+    vmovdqa64   zmm29, zmm30
+    vpshufd     zmm29{k1}, zmm23, 0x00              ; AES
+    vpternlogq  zmm31, zmm24, zmm27, 0x96           ; C5·H^1: LO += it
+    vpaddd      zmm20, zmm20, zmm4                  ; AES: four registers' numbers
+    vpshufb     zmm23, zmm20, zmm0                  ; AES: as in memory
+    vpclmulqdq  zmm20, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm23, zmm23, zmm19                 ; AES: + k_0
+    vpshufd     zmm30{k1}, zmm23, 0xff              ; AES
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpclmulqdq  zmm23, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm24, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm26, zmm5                  ; AES: round 1
+    vpternlogq  zmm20, zmm21, zmm23, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm21, zmm28, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm29, zmm5                  ; AES: round 1
+    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^1: C
+    vaesenc     zmm26, zmm30, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm28, zmm18, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm18, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 3
+    vpternlogq  zmm20, zmm22, zmm27, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm22, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm24, zmm25, zmm8                  ; AES: round 4
+    vpshufb     zmm17, zmm17, zmm0                  ; C2·H^4: C
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm25, zmm18, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm17, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
+    vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm18, zmm18, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm25, zmm26, zmm9                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm26, zmm17, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vpternlogq  zmm20, zmm18, zmm26, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm18, zmm23, zmm10                 ; AES: round 6
+    vaesenc     zmm23, zmm25, zmm10                 ; AES: round 6
+    vpshufb     zmm25, zmm16, zmm0                  ; C1·H^5: C
+    vaesenc     zmm16, zmm22, zmm11                 ; AES: round 7
+    vpxorq      zmm15, zmm25, zmm15                 ; C1·H^5: A = X + C
+    vaesenc     zmm22, zmm24, zmm11                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm24, zmm17, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm25, zmm15, [rdi + 512], 0x00     ; C1·H^5: A0·K0
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
+    vpternlogq  zmm31, zmm24, zmm25, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm17, zmm17, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm24, zmm15, [rdi + 512], 0x10     ; C1·H^5: A0·K1
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
+    vpternlogq  zmm20, zmm17, zmm24, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm17, zmm15, [rdi + 64], 0x01      ; C1·H^5: A1·B0
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
+    vpxorq      zmm25, zmm14, [r9]                  ; AES: k_Nr + text
+    vpxorq      zmm24, zmm31, zmm17                 ; C1·H^5: LO += it
+    vaesenclast zmm16, zmm16, zmm25                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm16                        ; AES: written
+    vpclmulqdq  zmm15, zmm15, [rdi + 64], 0x11      ; C1·H^5: A1·B1
+    vpxorq      zmm17, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
+    vpshufd     zmm22, zmm24, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 64], zmm17                   ; AES: written
+    vpternlogq  zmm20, zmm15, zmm22, 0x96           ; reduce: + HI
+    vpxorq      zmm15, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm21, zmm21, zmm15                 ; AES: last round: the other text
+    vpclmulqdq  zmm15, zmm24, zmm1, 0x10            ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
+    vpxorq      zmm22, zmm14, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      zmm15, zmm15, zmm20                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm22, zmm18, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
+    vextracti64x4 ymm20, zmm15, 0x01                ; reduce: upper lanes
+    vpxorq      zmm18, zmm14, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
+    vpxorq      ymm15, ymm15, ymm20                 ; reduce: add up the lanes
+    vmovdqu64   [rbp + 256], zmm18                  ; AES: written
+    vextracti64x2 xmm20, ymm15, 0x01                ; reduce: upper lanes
+    vpxorq      xmm15, xmm15, xmm20                 ; reduce: add up the lanes
     add         r9, 320                             ; next group
     add         rbp, 320
-    sub         r11, 320
-    cmp         r11, 321
+    sub         rcx, 320
+    cmp         rcx, 321
     jae         .group
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm8, r12
+    vmovq       xmm3, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm14, r8
-    vpunpcklqdq xmm8, xmm8, xmm14                   ; bits of both lengths, bytes reversed
-    mov         rcx, r11
-    sub         rcx, 0x01
-    and         rcx, 0x3f
-    add         rcx, 0x01                           ; bytes of the last register
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    sub         rdx, rcx
-    mov         rsi, r11
-    sub         rsi, rcx                            ; bytes before the last register
-    lea         r8, [r9 + rsi]                      ; the last register
-    cmp         rcx, 0x40
+    vmovq       xmm4, r8
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
+    mov         rdx, rcx
+    sub         rdx, 0x01
+    and         rdx, 0x3f
+    add         rdx, 0x01                           ; bytes of the last register
+    lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rdx
+    mov         r8, rcx
+    sub         r8, rdx                             ; bytes before the last register
+    lea         r10, [r9 + r8]                      ; the last register
+    cmp         rdx, 0x40
     jae         .rest_in_longest
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x31
+    cmp         rdx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm14, [r8]                         ; whole blocks
-    vinserti64x2 zmm14, zmm14, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm15, xmm15, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm14, zmm14, xmm15, 0x03          ; with them
+    vmovdqu64   ymm4, [r10]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm19, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm19, xmm19, [rsi + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm19, 0x03            ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
-    cmp         rcx, 0x21
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm14, [r8]                         ; whole blocks
-    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm15, xmm15, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm14, zmm14, xmm15, 0x02          ; with them
+    vmovdqu64   ymm4, [r10]                         ; whole blocks
+    vmovdqu64   xmm19, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm19, xmm19, [rsi + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm19, 0x02            ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
-    cmp         rcx, 0x11
+    cmp         rdx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm14, [r8]                         ; whole blocks
-    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm15, xmm15, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; with them
+    vmovdqu64   xmm4, [r10]                         ; whole blocks
+    vmovdqu64   xmm19, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm19, xmm19, [rsi + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm19, 0x01            ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x10
+    cmp         rdx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm14, [r8]                         ; whole blocks
+    vmovdqu64   xmm4, [r10]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
-    cmp         rcx, 0x08
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm14, [r8]                         ; the first bytes
-    vmovq       xmm15, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm15, xmm15, [rdx + 24]            ; in their places
-    vporq       xmm14, xmm14, xmm15                 ; zero-padded
-    jmp         short .rest_in_done
+    vmovq       xmm4, [r10]                         ; the first bytes
+    vmovq       xmm19, [r10 + rdx - 8]              ; the last bytes
+    vpshufb     xmm19, xmm19, [rsi + 24]            ; in their places
+    vporq       xmm4, xmm4, xmm19                   ; zero-padded
+    jmp         .rest_in_done
 .rest_in_under_8:
-    cmp         rcx, 0x04
+    cmp         rdx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm14, [r8]                         ; the first bytes
-    vmovd       xmm15, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm15, xmm15, [rdx + 20]            ; in their places
-    vporq       xmm14, xmm14, xmm15                 ; zero-padded
+    vmovd       xmm4, [r10]                         ; the first bytes
+    vmovd       xmm19, [r10 + rdx - 4]              ; the last bytes
+    vpshufb     xmm19, xmm19, [rsi + 20]            ; in their places
+    vporq       xmm4, xmm4, xmm19                   ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
-    movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm14, r10
+    movzx       r11d, byte [r10]                    ; byte 0
+    vmovq       xmm4, r11
+    mov         r11d, 0x00                          ; no byte stays
+    mov         r11, rdx
+    shr         r11, 0x01
+    movzx       r11d, byte [r10 + r11]              ; byte n >> 1
+    vmovq       xmm19, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm19, xmm19, 0x01
+    vporq       xmm4, xmm4, xmm19
+    movzx       r10d, byte [r10 + rdx - 1]          ; the last byte
+    vmovq       xmm19, r10
     mov         r10d, 0x00                          ; no byte stays
-    mov         r10, rcx
-    shr         r10, 0x01
-    movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm15, r10
-    mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm15, xmm15, 0x01
-    vporq       xmm14, xmm14, xmm15
-    movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm15, r8
-    mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm15, xmm15, 0x02
-    vporq       xmm14, xmm14, xmm15
-    vpandq      xmm14, xmm14, [rdx + 112]           ; zero-padded
+    vpslldq     xmm19, xmm19, 0x02
+    vporq       xmm4, xmm4, xmm19
+    vpandq      xmm4, xmm4, [rsi + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm14, [r8]                         ; whole blocks
+    vmovdqu64   zmm4, [r10]                         ; whole blocks
 .rest_in_done:
-    lea         r8, [r11 + 15]
-    and         r8, -16
-    lea         r10, [rdi + 368]
-    sub         r10, r8                             ; H^(m+1)
-    cmp         r11, 0xc1
+    lea         r10, [rcx + 15]
+    and         r10, -16
+    lea         r11, [rdi + 368]
+    sub         r11, r10                            ; H^(m+1)
+    cmp         rcx, 0xc1
     jae         .rest_over_3
-    cmp         r11, 0x81
+    cmp         rcx, 0x81
     jae         .rest_over_2
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x41
+    cmp         rcx, 0x41
     jae         .rest_over_1
-    vpshufb     zmm6, zmm11, zmm0                   ; C3·H^3: C
-    vpshufb     zmm7, zmm12, zmm0                   ; C4·H^2: C
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm12, zmm6, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpclmulqdq  zmm9, zmm6, [rdi + 192], 0x01       ; C3·H^3: A1·B0
-    vpclmulqdq  zmm11, zmm7, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm12, zmm9, zmm11, 0x96            ; C5·H^1: LO += it
-    vpclmulqdq  zmm9, zmm6, [rdi + 640], 0x10       ; C3·H^3: A0·K1
-    vpclmulqdq  zmm5, zmm6, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm6, zmm7, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vpternlogq  zmm9, zmm5, zmm6, 0x96              ; C5·H^1: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm5, zmm7, [rdi + 256], 0x01       ; C4·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpternlogq  zmm12, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
-    vpclmulqdq  zmm5, zmm7, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vpternlogq  zmm9, zmm5, zmm6, 0x96              ; C2·H^4: HI += it
-    vpshufb     zmm5, zmm10, zmm0                   ; C2·H^4: C
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; C1·H^5: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C1·H^5: C
-    vaesenc     zmm3, zmm4, zmm22                   ; AES: round 6
-    vpxorq      zmm2, zmm2, zmm13                   ; C1·H^5: A = X + C
-    vpclmulqdq  zmm4, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
-    vpternlogq  zmm12, zmm4, zmm6, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm4, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C1·H^5: HI += it
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
-    vpclmulqdq  zmm4, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm5, zmm12, zmm4                   ; C1·H^5: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 9
-    vpshufd     zmm4, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm9, zmm2, zmm4, 0x96              ; reduce: + HI
-    vpclmulqdq  xmm2, xmm8, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm6, zmm27, zmm14                  ; AES: k_Nr + text
-    vpclmulqdq  xmm4, xmm8, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm8, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm7, xmm8, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm12, zmm3, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm3, xmm2, xmm7                    ; lengths: HI += it
-    vpclmulqdq  zmm2, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm9                    ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm5, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm5                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm2, 0x01                  ; reduce: upper lanes
-    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpxorq      xmm13, xmm2, xmm5                   ; reduce: add up the lanes
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm13                   ; A = X + C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vpshufb     zmm19, zmm21, zmm0                  ; C3·H^3: C
+    vpshufb     zmm20, zmm22, zmm0                  ; C4·H^2: C
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm23, zmm19, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm21, zmm19, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm22, zmm20, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpxorq      zmm2, zmm2, [rdi + 896]             ; AES: + k_0
+    vpternlogq  zmm23, zmm21, zmm22, 0x96           ; C5·H^1: LO += it
+    vpclmulqdq  zmm21, zmm19, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpclmulqdq  zmm19, zmm19, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm20, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vpternlogq  zmm21, zmm19, zmm5, 0x96            ; C5·H^1: HI += it
+    vpshufb     zmm5, zmm18, zmm0                   ; C5·H^1: C
+    vpclmulqdq  zmm18, zmm20, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm5, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vpternlogq  zmm23, zmm18, zmm6, 0x96            ; C2·H^4: LO += it
+    vpclmulqdq  zmm6, zmm20, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
+    vpshufb     zmm6, zmm17, zmm0                   ; C2·H^4: C
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpternlogq  zmm21, zmm5, zmm7, 0x96             ; C1·H^5: HI += it
+    vpshufb     zmm5, zmm16, zmm0                   ; C1·H^5: C
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpxorq      zmm5, zmm5, zmm15                   ; C1·H^5: A = X + C
+    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm5, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpxorq      zmm6, zmm23, zmm6                   ; C1·H^5: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm7, zmm2, zmm13                   ; AES: round 9
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm21, zmm5, zmm2, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      xmm2, xmm2, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm5, xmm3                    ; lengths: HI += it
+    vpclmulqdq  zmm5, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm5, zmm5, zmm21                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm6, zmm5, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm6, ymm5, ymm6                    ; reduce: add up the lanes
+    vextracti64x2 xmm7, ymm6, 0x01                  ; reduce: upper lanes
+    vpandq      zmm5, zmm4, [rsi + 112]             ; AES: C, zero-padded
+    vpxorq      xmm15, xmm6, xmm7                   ; reduce: add up the lanes
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm5, zmm5, zmm15                   ; A = X + C
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm6, zmm11, zmm0                   ; C3·H^3: C
-    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm11, zmm12, zmm0                  ; C4·H^2: C
-    vpclmulqdq  zmm15, zmm6, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpaddd      zmm4, zmm4, zmm9                    ; AES: 4 blocks ahead
-    vpclmulqdq  zmm9, zmm6, [rdi + 192], 0x01       ; C3·H^3: A1·B0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm12, zmm11, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpternlogq  zmm15, zmm9, zmm12, 0x96            ; C5·H^1: LO += it
-    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm12, zmm6, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm11, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
-    vpternlogq  zmm12, zmm6, zmm5, 0x96             ; C5·H^1: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm5, zmm11, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
-    vpternlogq  zmm15, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm5, zmm11, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
-    vpternlogq  zmm12, zmm5, zmm6, 0x96             ; C2·H^4: HI += it
-    vpshufb     zmm5, zmm10, zmm0                   ; C2·H^4: C
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpternlogq  zmm15, zmm6, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
-    vpternlogq  zmm12, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 5
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^5: C
-    vpxorq      zmm3, zmm3, zmm13                   ; C1·H^5: A = X + C
-    vaesenc     zmm4, zmm7, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
-    vpternlogq  zmm15, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpclmulqdq  zmm6, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
-    vpternlogq  zmm12, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpxorq      zmm5, zmm15, zmm5                   ; C1·H^5: LO += it
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpshufd     zmm6, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm7, zmm4, zmm26                   ; AES: round 9
-    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm3, xmm8, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm8, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm6, zmm27, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm4, xmm3, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm3, xmm8, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  xmm7, xmm8, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      xmm3, xmm3, xmm7                    ; lengths: HI += it
-    vmovdqu64   [rbp], zmm6                         ; AES: written
-    vpclmulqdq  zmm5, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm7, zmm27, zmm14                  ; AES: k_Nr + text
-    vpxorq      zmm5, zmm5, zmm12                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm8, zmm5, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm2, zmm7                   ; AES: last round: the other text
-    vpxorq      ymm2, ymm5, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm13, xmm2, xmm5                   ; reduce: add up the lanes
-    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm13                   ; A = X + C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vpshufb     zmm19, zmm21, zmm0                  ; C3·H^3: C
+    vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
+    vpshufb     zmm21, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm23, zmm19, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm22, zmm19, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm24, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpternlogq  zmm23, zmm22, zmm24, 0x96           ; C5·H^1: LO += it
+    vmovdqu64   zmm22, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  zmm24, zmm19, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm20, zmm20, zmm22                 ; AES: + k_0
+    vpclmulqdq  zmm19, zmm19, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpclmulqdq  zmm25, zmm21, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpxorq      zmm2, zmm2, zmm22                   ; AES: + k_0
+    vpternlogq  zmm24, zmm19, zmm25, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 1
+    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^1: C
+    vpclmulqdq  zmm20, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm18, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vpternlogq  zmm23, zmm20, zmm5, 0x96            ; C2·H^4: LO += it
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vpclmulqdq  zmm19, zmm21, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm18, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpternlogq  zmm24, zmm19, zmm6, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpshufb     zmm6, zmm17, zmm0                   ; C2·H^4: C
+    vpclmulqdq  zmm17, zmm18, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpternlogq  zmm23, zmm17, zmm7, 0x96            ; C1·H^5: LO += it
+    vpclmulqdq  zmm7, zmm18, [rdi + 320], 0x11      ; C5·H^1: A1·B1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpternlogq  zmm24, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
+    vpshufb     zmm7, zmm16, zmm0                   ; C1·H^5: C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpxorq      zmm7, zmm7, zmm15                   ; C1·H^5: A = X + C
+    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpternlogq  zmm23, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpternlogq  zmm24, zmm6, zmm8, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm6, zmm7, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm6, zmm23, zmm6                   ; C1·H^5: LO += it
+    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpternlogq  zmm24, zmm7, zmm8, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm7, zmm2, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      xmm2, xmm8, xmm2                    ; lengths: LO += it
+    vpxorq      zmm9, zmm14, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpclmulqdq  zmm6, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vpxorq      zmm6, zmm6, zmm24                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm7, ymm6, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm15, xmm6, xmm7                   ; reduce: add up the lanes
+    vpandq      zmm6, zmm4, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r11 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm5, zmm5, zmm15                   ; A = X + C
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    vpshufb     zmm6, zmm11, zmm0                   ; C3·H^3: C
-    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm11, zmm12, zmm0                  ; C4·H^2: C
-    vpaddd      zmm9, zmm4, zmm9                    ; AES: 4 blocks ahead
-    vpclmulqdq  zmm16, zmm6, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm12, zmm6, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm15, zmm11, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpternlogq  zmm16, zmm12, zmm15, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm12, zmm6, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm11, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
-    vpternlogq  zmm12, zmm6, zmm5, 0x96             ; C5·H^1: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm5, zmm9, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm6, zmm11, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm9, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
-    vpternlogq  zmm16, zmm6, zmm9, 0x96             ; C2·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm6, zmm11, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm9, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
-    vpternlogq  zmm12, zmm6, zmm9, 0x96             ; C2·H^4: HI += it
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
-    vpshufb     zmm6, zmm10, zmm0                   ; C2·H^4: C
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm6, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
-    vpternlogq  zmm12, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm5, zmm21                   ; AES: round 5
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vpxorq      zmm3, zmm3, zmm13                   ; C1·H^5: A = X + C
-    vaesenc     zmm5, zmm7, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpternlogq  zmm16, zmm7, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
+    vpshufb     zmm19, zmm21, zmm0                  ; C3·H^3: C
+    vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
+    vpshufb     zmm21, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm22, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm23, zmm19, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm24, zmm19, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm25, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpternlogq  zmm23, zmm24, zmm25, 0x96           ; C5·H^1: LO += it
+    vmovdqu64   zmm24, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  zmm25, zmm19, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm20, zmm20, zmm24                 ; AES: + k_0
+    vpclmulqdq  zmm19, zmm19, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm22, zmm22, zmm24                 ; AES: + k_0
+    vpclmulqdq  zmm26, zmm21, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpxorq      zmm2, zmm2, zmm24                   ; AES: + k_0
+    vpternlogq  zmm25, zmm19, zmm26, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 1
+    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^1: C
+    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpclmulqdq  zmm24, zmm18, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vpternlogq  zmm23, zmm22, zmm24, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vpclmulqdq  zmm19, zmm21, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm18, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpternlogq  zmm25, zmm19, zmm21, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpshufb     zmm6, zmm17, zmm0                   ; C2·H^4: C
+    vaesenc     zmm17, zmm20, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm19, zmm18, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpternlogq  zmm23, zmm19, zmm7, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 4
+    vpclmulqdq  zmm17, zmm18, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpternlogq  zmm25, zmm17, zmm8, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpshufb     zmm8, zmm16, zmm0                   ; C1·H^5: C
+    vpxorq      zmm8, zmm8, zmm15                   ; C1·H^5: A = X + C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm9, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm8, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpternlogq  zmm23, zmm9, zmm15, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
     vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
-    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vpxorq      zmm6, zmm16, zmm6                   ; C1·H^5: LO += it
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
-    vpternlogq  zmm12, zmm3, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 9
-    vpclmulqdq  xmm3, xmm8, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm7, zmm4, zmm26                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm8, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm4, xmm3, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm3, xmm8, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm8, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm25, zmm6, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm8, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm6, zmm23, zmm6                   ; C1·H^5: LO += it
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpshufd     zmm9, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpternlogq  zmm25, zmm8, zmm9, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm9, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm10, zmm2, zmm13                  ; AES: round 9
+    vpxorq      xmm2, xmm8, xmm9                    ; lengths: LO += it
+    vpxorq      zmm9, zmm14, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
     vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  xmm8, xmm8, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
     vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      xmm3, xmm3, xmm8                    ; lengths: HI += it
-    vpxorq      zmm8, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
+    vpxorq      zmm8, zmm14, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  zmm6, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm6, zmm6, zmm12                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm6, zmm25                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
     vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm9, zmm27, zmm14                  ; AES: k_Nr + text
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
     vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
-    vaesenclast zmm12, zmm7, zmm9                   ; AES: last round: the other text
-    vextracti64x2 xmm7, ymm6, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm13, xmm6, xmm7                   ; reduce: add up the lanes
-    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm13                   ; A = X + C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
+    vextracti64x2 xmm8, ymm6, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm15, xmm6, xmm8                   ; reduce: add up the lanes
+    vpandq      zmm6, zmm4, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm7, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm7, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm7, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r11 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C3: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm5, zmm5, zmm15                   ; A = X + C
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 257
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 257
     jae         .rest_over_4
-    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm11, zmm11, zmm0                  ; C3·H^3: C
-    vpaddd      zmm9, zmm4, zmm9                    ; AES: 4 blocks ahead
-    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^2: C
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm28, zmm11, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpaddd      zmm15, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm16, zmm11, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm12, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpaddd      zmm4, zmm4, zmm6                    ; AES: 12 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpternlogq  zmm28, zmm16, zmm25, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm6, zmm7, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm16, zmm11, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpxorq      zmm7, zmm9, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm9, zmm11, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vpxorq      zmm11, zmm15, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm15, zmm12, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm16, zmm9, zmm15, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm6, zmm17                   ; AES: round 1
-    vaesenc     zmm6, zmm7, zmm17                   ; AES: round 1
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm7, zmm11, zmm17                  ; AES: round 1
-    vpclmulqdq  zmm9, zmm12, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm11, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
-    vpternlogq  zmm28, zmm9, zmm11, 0x96            ; C2·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm9, zmm12, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
-    vpternlogq  zmm16, zmm9, zmm11, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 3
-    vpshufb     zmm9, zmm10, zmm0                   ; C2·H^4: C
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm11, zmm9, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
-    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm9, [rdi + 576], 0x10      ; C2·H^4: A0·K1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
-    vpternlogq  zmm16, zmm2, zmm10, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm6, zmm21                   ; AES: round 5
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^5: C
-    vaesenc     zmm6, zmm7, zmm21                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vpxorq      zmm3, zmm3, zmm13                   ; C1·H^5: A = X + C
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm9, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm3, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
-    vpternlogq  zmm28, zmm7, zmm10, 0x96            ; C1·H^5: LO += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm9, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
-    vpternlogq  zmm16, zmm7, zmm9, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vpxorq      zmm7, zmm28, zmm7                   ; C1·H^5: LO += it
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vpshufd     zmm9, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
-    vpternlogq  zmm16, zmm3, zmm9, 0x96             ; reduce: + HI
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 9
-    vpclmulqdq  xmm3, xmm8, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
-    vpclmulqdq  xmm9, xmm8, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm10, zmm4, zmm26                  ; AES: round 9
-    vpxorq      xmm4, xmm3, xmm9                    ; lengths: LO += it
-    vpxorq      zmm3, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  xmm3, xmm8, [rdi + 816], 0x10       ; lengths: A0·K1
+    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
+    vpshufb     zmm20, zmm21, zmm0                  ; C3·H^3: C
+    vpaddd      zmm23, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm22, zmm0                  ; C4·H^2: C
+    vpshufb     zmm22, zmm23, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm24, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm23, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpternlogq  zmm26, zmm23, zmm25, 0x96           ; C5·H^1: LO += it
+    vmovdqu64   zmm23, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  zmm25, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm19, zmm19, zmm23                 ; AES: + k_0
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm22, zmm22, zmm23                 ; AES: + k_0
+    vpclmulqdq  zmm27, zmm21, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpxorq      zmm24, zmm24, zmm23                 ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm23                   ; AES: + k_0
+    vpternlogq  zmm25, zmm20, zmm27, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^1: C
+    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm18, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vpternlogq  zmm26, zmm22, zmm24, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm21, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm21, zmm23, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm18, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpternlogq  zmm25, zmm20, zmm22, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpshufb     zmm6, zmm17, zmm0                   ; C2·H^4: C
+    vaesenc     zmm17, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm18, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpternlogq  zmm26, zmm20, zmm7, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 4
+    vpclmulqdq  zmm17, zmm18, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm19, zmm6, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpternlogq  zmm25, zmm17, zmm19, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpshufb     zmm8, zmm16, zmm0                   ; C1·H^5: C
+    vaesenc     zmm16, zmm18, zmm9                  ; AES: round 5
+    vpxorq      zmm8, zmm8, zmm15                   ; C1·H^5: A = X + C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm9, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm8, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vpternlogq  zmm26, zmm9, zmm15, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm8, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm25, zmm6, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm6, zmm16, zmm11                  ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm8, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm9, zmm26, zmm9                   ; C1·H^5: LO += it
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpternlogq  zmm25, zmm8, zmm10, 0x96            ; reduce: + HI
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm10, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm11, zmm2, zmm13                  ; AES: round 9
+    vpxorq      xmm2, xmm8, xmm10                   ; lengths: LO += it
+    vpxorq      zmm10, zmm14, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
     vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpclmulqdq  xmm8, xmm8, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm9, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm3, xmm3, xmm8                    ; lengths: HI += it
-    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
-    vpxorq      zmm7, zmm7, zmm16                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vextracti64x4 ymm8, zmm7, 0x01                  ; reduce: upper lanes
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      zmm10, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm8, zmm8, zmm25                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm9, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
     vmovdqu64   [rbp + 128], zmm6                   ; AES: written
-    vpxorq      ymm7, ymm7, ymm8                    ; reduce: add up the lanes
-    vpxorq      zmm8, zmm27, zmm14                  ; AES: k_Nr + text
-    vextracti64x2 xmm9, ymm7, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm10, zmm8                  ; AES: last round: the other text
-    vpxorq      xmm13, xmm7, xmm9                   ; reduce: add up the lanes
-    vpandq      zmm7, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm2, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm9, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm2, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm2, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm13                   ; A = X + C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      ymm8, ymm8, ymm9                    ; reduce: add up the lanes
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
+    vpxorq      xmm15, xmm8, xmm9                   ; reduce: add up the lanes
+    vpandq      zmm8, zmm4, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm9, zmm7, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm7, [r11 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm7, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm9, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm10, zmm7, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r11 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm7, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C3: HI += it
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r11 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r11 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C4: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm5, zmm5, zmm15                   ; A = X + C
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
-    vpshufb     zmm15, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm11, zmm11, zmm0                  ; C3·H^3: C
-    vpaddd      zmm9, zmm4, zmm9                    ; AES: 4 blocks ahead
-    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^2: C
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm29, zmm11, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm11, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpaddd      zmm6, zmm4, zmm6                    ; AES: 12 blocks ahead
-    vpshufb     zmm6, zmm6, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm28, zmm12, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpaddd      zmm4, zmm4, zmm7                    ; AES: 16 blocks ahead
-    vpternlogq  zmm29, zmm25, zmm28, 0x96           ; C5·H^1: LO += it
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm15, zmm5                   ; AES: + k_0
-    vpclmulqdq  zmm25, zmm11, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm11, zmm11, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vpxorq      zmm15, zmm16, zmm5                  ; AES: + k_0
-    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm16, zmm12, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm25, zmm11, zmm16, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm7, zmm17                   ; AES: round 1
-    vaesenc     zmm7, zmm9, zmm17                   ; AES: round 1
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm9, zmm15, zmm17                  ; AES: round 1
-    vpclmulqdq  zmm11, zmm12, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
-    vpclmulqdq  zmm15, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 2
-    vpternlogq  zmm29, zmm11, zmm15, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm12, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 2
-    vpclmulqdq  zmm12, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 3
-    vpternlogq  zmm25, zmm11, zmm12, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
-    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^4: C
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm11, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
-    vpclmulqdq  zmm12, zmm10, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
-    vpternlogq  zmm29, zmm11, zmm12, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
-    vpclmulqdq  zmm11, zmm10, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 5
-    vpternlogq  zmm25, zmm2, zmm11, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm7, zmm21                   ; AES: round 5
-    vaesenc     zmm7, zmm9, zmm21                   ; AES: round 5
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^5: C
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 5
-    vpxorq      zmm3, zmm3, zmm13                   ; C1·H^5: A = X + C
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm10, [rdi + 128], 0x01      ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm3, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 6
-    vpternlogq  zmm29, zmm9, zmm11, 0x96            ; C1·H^5: LO += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm10, [rdi + 128], 0x11      ; C2·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm3, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
-    vpternlogq  zmm25, zmm9, zmm10, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 8
-    vpxorq      zmm9, zmm29, zmm9                   ; C1·H^5: LO += it
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 8
-    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 9
-    vpternlogq  zmm25, zmm3, zmm10, 0x96            ; reduce: + HI
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 9
-    vpclmulqdq  xmm3, xmm8, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 9
-    vpclmulqdq  xmm10, xmm8, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm11, zmm4, zmm26                  ; AES: round 9
-    vpxorq      xmm4, xmm3, xmm10                   ; lengths: LO += it
-    vpxorq      zmm3, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  xmm3, xmm8, [rdi + 816], 0x10       ; lengths: A0·K1
+    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
+    vpshufb     zmm20, zmm21, zmm0                  ; C3·H^3: C
+    vpaddd      zmm23, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm22, zmm0                  ; C4·H^2: C
+    vpshufb     zmm22, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm25, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm24, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpternlogq  zmm25, zmm26, zmm27, 0x96           ; C5·H^1: LO += it
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm26, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  zmm27, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm19, zmm19, zmm26                 ; AES: + k_0
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm22, zmm22, zmm26                 ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm26                 ; AES: + k_0
+    vpclmulqdq  zmm28, zmm21, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpxorq      zmm24, zmm24, zmm26                 ; AES: + k_0
+    vpternlogq  zmm27, zmm20, zmm28, 0x96           ; C5·H^1: HI += it
+    vpxorq      zmm2, zmm2, zmm26                   ; AES: + k_0
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^1: C
+    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm18, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vpternlogq  zmm25, zmm22, zmm26, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm21, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm21, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm22, zmm24, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm18, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpternlogq  zmm27, zmm20, zmm23, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
+    vpshufb     zmm17, zmm17, zmm0                  ; C2·H^4: C
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm18, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm17, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpternlogq  zmm25, zmm20, zmm7, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 4
+    vpclmulqdq  zmm18, zmm18, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm20, zmm17, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpternlogq  zmm27, zmm18, zmm20, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpshufb     zmm8, zmm16, zmm0                   ; C1·H^5: C
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm16, zmm19, zmm9                  ; AES: round 5
+    vpxorq      zmm8, zmm8, zmm15                   ; C1·H^5: A = X + C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm9, zmm17, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm8, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpternlogq  zmm25, zmm9, zmm15, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm9, zmm16, zmm10                  ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm17, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm15, zmm8, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm27, zmm10, zmm15, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm8, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm10, zmm25, zmm10                 ; C1·H^5: LO += it
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vpshufd     zmm11, zmm10, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpternlogq  zmm27, zmm8, zmm11, 0x96            ; reduce: + HI
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm11, xmm3, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm12, zmm2, zmm13                  ; AES: round 9
+    vpxorq      xmm2, xmm8, xmm11                   ; lengths: LO += it
+    vpxorq      zmm8, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
     vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpclmulqdq  xmm8, xmm8, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm10, zmm27, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
-    vpxorq      xmm3, xmm3, xmm8                    ; lengths: HI += it
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
-    vpclmulqdq  zmm8, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm9, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm8, zmm8, zmm25                   ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      zmm11, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpclmulqdq  zmm8, zmm10, zmm1, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm10, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, zmm27                   ; reduce: RES = fold(LO) + HI
     vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm10, zmm27, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
-    vpxorq      ymm8, ymm8, ymm9                    ; reduce: add up the lanes
-    vmovdqu64   [rbp + 192], zmm6                   ; AES: written
-    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm10, zmm27, zmm14                 ; AES: k_Nr + text
-    vaesenclast zmm12, zmm11, zmm10                 ; AES: last round: the other text
-    vpxorq      xmm13, xmm8, xmm9                   ; reduce: add up the lanes
-    vpandq      zmm8, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm9, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm2, [r10 + 512], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm2, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm9, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm10, zmm2, 0x96             ; C2: HI += it
-    vpshufb     zmm2, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm2, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm2, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm2, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm7, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm3, zmm9, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm2, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm4, zmm6, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C5: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm13                   ; A = X + C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vextracti64x4 ymm10, zmm8, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm11, zmm14, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
+    vpxorq      ymm8, ymm8, ymm10                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
+    vextracti64x2 xmm10, ymm8, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm12, zmm4                   ; AES: last round: the other text
+    vpxorq      xmm15, xmm8, xmm10                  ; reduce: add up the lanes
+    vpandq      zmm8, zmm4, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm10, zmm6, [r11 + 512], 0x00      ; C2: A0·K0
+    vpclmulqdq  zmm11, zmm6, [r11 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm6, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm10, zmm12, 0x96            ; C2: LO += it
+    vpternlogq  zmm3, zmm11, zmm6, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm10, zmm6, [r11 + 576], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm6, [r11 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm7, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm3, zmm10, zmm6, 0x96             ; C3: HI += it
+    vpshufb     zmm6, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r11 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r11 + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm7, zmm10, 0x96             ; C4: LO += it
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C4: HI += it
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r11 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r11 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r11 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r11 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C5: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm5, zmm5, zmm15                   ; A = X + C
+    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
 .rest_written:
-    lea         rdx, [rbp + rsi]                    ; the last register
-    cmp         rcx, 0x40
+    lea         rcx, [rbp + r8]                     ; the last register
+    cmp         rdx, 0x40
     jae         .rest_out_longest
-    cmp         rcx, 0x31
+    cmp         rdx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm2, zmm12, 0x02
-    vmovdqu64   [rdx], ymm12                        ; written
-    vmovdqu64   [rdx + 32], xmm2                    ; written
+    vextracti64x2 xmm5, zmm4, 0x02
+    vmovdqu64   [rcx], ymm4                         ; written
+    vmovdqu64   [rcx + 32], xmm5                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm12, 0x03
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm4, zmm4, 0x03
+    vpxorq      xmm4, xmm4, xmm5                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 48]        ; at the end
+    vpshufb     xmm5, xmm5, [rsi + rdx + 128]       ; in front
+    vpxorq      xmm4, xmm5, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm4              ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_49:
-    cmp         rcx, 0x21
+    cmp         rdx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm12                        ; written
-    vextracti64x2 xmm2, zmm12, 0x01
+    vmovdqu64   [rcx], ymm4                         ; written
+    vextracti64x2 xmm5, zmm4, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm12, 0x02
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vextracti64x2 xmm4, zmm4, 0x02
+    vpxorq      xmm4, xmm4, xmm5                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 32]        ; at the end
+    vpshufb     xmm5, xmm5, [rsi + rdx + 144]       ; in front
+    vpxorq      xmm4, xmm5, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm4              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
-    cmp         rcx, 0x11
+    cmp         rdx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rcx], xmm4                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm2, zmm12, 0x01
-    vpxorq      xmm2, xmm2, xmm12                   ; what the end differs by
-    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm5, xmm12, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm2, xmm5, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vextracti64x2 xmm5, zmm4, 0x01
+    vpxorq      xmm5, xmm5, xmm4                    ; what the end differs by
+    vpshufb     xmm5, xmm5, [rsi + rdx - 16]        ; at the end
+    vpshufb     xmm4, xmm4, [rsi + rdx + 160]       ; in front
+    vpxorq      xmm4, xmm4, xmm5                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm4              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
-    cmp         rcx, 0x10
+    cmp         rdx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rcx], xmm4                         ; written
     jmp         .rest_out_done
 .rest_out_under_16:
-    cmp         rcx, 0x08
+    cmp         rdx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rdx], xmm12, 0x00                  ; the first bytes
-    vpshufb     xmm2, xmm12, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx - 8], xmm2, 0x00         ; the last bytes
+    vpextrq     [rcx], xmm4, 0x00                   ; the first bytes
+    vpshufb     xmm4, xmm4, [rsi + rdx + 8]         ; the last bytes
+    vpextrq     [rcx + rdx - 8], xmm4, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
-    cmp         rcx, 0x04
+    cmp         rdx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rdx], xmm12                        ; the first bytes
-    vpshufb     xmm2, xmm12, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx - 4], xmm2               ; the last bytes
+    vmovd       [rcx], xmm4                         ; the first bytes
+    vpshufb     xmm4, xmm4, [rsi + rdx + 12]        ; the last bytes
+    vmovd       [rcx + rdx - 4], xmm4               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rdx], xmm12, 0x00             ; the first bytes
-    mov         rdi, rcx
+    vpextrb     byte [rcx], xmm4, 0x00              ; the first bytes
+    mov         rdi, rdx
     shr         rdi, 0x01
-    vpshufb     xmm2, xmm12, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm12, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx - 1], xmm2, 0x00    ; the last bytes
+    vpshufb     xmm5, xmm4, [rsi + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm5, 0x00        ; byte n >> 1
+    vpshufb     xmm4, xmm4, [rsi + rdx + 15]        ; the last bytes
+    vpextrb     byte [rcx + rdx - 1], xmm4, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm12                        ; written
+    vmovdqu64   [rcx], zmm4                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
@@ -6207,7 +6272,7 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   [rax], xmm0                         ; tag
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x40                           ; frame
+    add         rsp, 0x80                           ; frame
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
@@ -6215,7 +6280,7 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .refused:
     mov         eax, 0x02
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x40                           ; frame
+    add         rsp, 0x80                           ; frame
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
@@ -6224,8 +6289,8 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 
 ; int gcm128_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
-;   stack 104 bytes; writes xmm0-30, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-30, 16 bytes of stack
+;   stack 104 bytes; writes xmm0-29, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
+;   secrets may remain in xmm0-29, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x20_short_open:function (gcm128_avx512_k_clmul1_x20_short_open.end - gcm128_avx512_k_clmul1_x20_short_open)
 align 32
 gcm128_avx512_k_clmul1_x20_short_open:
@@ -8251,484 +8316,489 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         rbx, r13
     mov         r11, r12
-    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
-    vmovdqu64   zmm19, [rdi + 960]                  ; k_1
-    vmovdqu64   zmm20, [rdi + 1024]                 ; k_2
-    vmovdqu64   zmm21, [rdi + 1088]                 ; k_3
-    vmovdqu64   zmm22, [rdi + 1152]                 ; k_4
-    vmovdqu64   zmm23, [rdi + 1216]                 ; k_5
-    vmovdqu64   zmm24, [rdi + 1280]                 ; k_6
-    vmovdqu64   zmm25, [rdi + 1344]                 ; k_7
-    vmovdqu64   zmm26, [rdi + 1408]                 ; k_8
-    vmovdqu64   zmm27, [rdi + 1472]                 ; k_9
-    vmovdqu64   zmm29, [rdi + 1536]                 ; k_10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm17, [rdi + 960]                  ; k_1
+    vmovdqu64   zmm18, [rdi + 1024]                 ; k_2
+    vmovdqu64   zmm19, [rdi + 1088]                 ; k_3
+    vmovdqu64   zmm20, [rdi + 1152]                 ; k_4
+    vmovdqu64   zmm21, [rdi + 1216]                 ; k_5
+    vmovdqu64   zmm22, [rdi + 1280]                 ; k_6
+    vmovdqu64   zmm23, [rdi + 1344]                 ; k_7
+    vmovdqu64   zmm24, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm25, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm27, [rdi + 1536]                 ; k_10
     cmp         rbx, 321
     jae         .groups
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         rbx, 0x41
     jae         .alone_more
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x11
     jae         .alone_from_17
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x01
     jae         .alone_from_1
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, [rdi + 960]             ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, [rdi + 1024]            ; AES: round 2
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: LO += it
+    vmovdqu64   zmm4, [rdi + 896]                   ; AES: k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm2, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, [rdi + 960]             ; AES: round 1
+    vpternlogq  xmm7, xmm2, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm4, [rdi + 1024]            ; AES: round 2
     vaesenc     xmm2, xmm2, [rdi + 1088]            ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm6, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
     vaesenc     xmm2, xmm2, [rdi + 1152]            ; AES: round 4
-    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpclmulqdq  xmm4, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
     vaesenc     xmm2, xmm2, [rdi + 1216]            ; AES: round 5
-    vaesenc     xmm2, xmm2, [rdi + 1280]            ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, [rdi + 1280]            ; AES: round 6
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
     vaesenc     xmm2, xmm2, [rdi + 1344]            ; AES: round 7
-    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: HI += it
     vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 8
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
     vaesenc     xmm2, xmm2, [rdi + 1472]            ; AES: round 9
-    vpxorq      xmm6, xmm7, xmm4                    ; S: LO += it
+    vpxorq      xmm5, xmm7, xmm4                    ; S: LO += it
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm6, xmm3                    ; S: HI += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jae         .alone_in_1_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm7, [r9]                          ; the first bytes
-    vmovd       xmm8, [r9 + rbx - 4]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovd       xmm6, [r9]                          ; the first bytes
+    vmovd       xmm7, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm7, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x01
-    vporq       xmm7, xmm7, xmm8
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x02
-    vporq       xmm7, xmm7, xmm8
-    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm7, [r9]                          ; the first bytes
-    vmovq       xmm8, [r9 + rbx - 8]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovq       xmm6, [r9]                          ; the first bytes
+    vmovq       xmm7, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 1
-    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm20                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm2, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 5
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 7
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
     cmp         rbx, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [r11], xmm5                         ; the first bytes
-    vpshufb     xmm2, xmm5, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [r11], xmm4                         ; the first bytes
+    vpshufb     xmm2, xmm4, [rcx + rbx + 12]        ; the last bytes
     vmovd       [r11 + rbx - 4], xmm2               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [r11], xmm5, 0x00              ; the first bytes
+    vpextrb     byte [r11], xmm4, 0x00              ; the first bytes
     mov         rdx, rbx
     shr         rdx, 0x01
-    vpshufb     xmm2, xmm5, [rcx + rdx + 16]
+    vpshufb     xmm2, xmm4, [rcx + rdx + 16]
     vpextrb     byte [r11 + rdx], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm5, [rcx + rbx + 15]        ; the last bytes
+    vpshufb     xmm2, xmm4, [rcx + rbx + 15]        ; the last bytes
     vpextrb     byte [r11 + rbx - 1], xmm2, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [r11], xmm5, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm5, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [r11], xmm4, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm4, [rcx + rbx + 8]         ; the last bytes
     vpextrq     [r11 + rbx - 8], xmm2, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 1
-    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm20                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm2, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 5
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 7
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm2                         ; written
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm4                         ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 1
-    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm20                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm2, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 5
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 7
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm2                         ; written
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm4                         ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm2, 0x01
-    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rbx - 16]        ; at the end
-    vpshufb     xmm2, xmm2, [rcx + rbx + 160]       ; in front
-    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
+    vextracti64x2 xmm2, zmm4, 0x01
+    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + rbx - 16]        ; at the end
+    vpshufb     xmm4, xmm4, [rcx + rbx + 160]       ; in front
+    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
     vmovdqu64   [r11 + rbx - 16], xmm2              ; written
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 1
-    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm20                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm2, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 5
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 7
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm2                         ; written
-    vextracti64x2 xmm4, zmm2, 0x01
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm4                         ; written
+    vextracti64x2 xmm2, zmm4, 0x01
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm2, zmm2, 0x02
-    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rcx + rbx - 32]        ; at the end
-    vpshufb     xmm4, xmm4, [rcx + rbx + 144]       ; in front
-    vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
+    vextracti64x2 xmm4, zmm4, 0x02
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rcx + rbx - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rbx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
     vmovdqu64   [r11 + rbx - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 1
-    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm20                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm2, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 5
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 7
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
-    vextracti64x2 xmm2, zmm5, 0x02
-    vmovdqu64   [r11], ymm5                         ; written
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    vextracti64x2 xmm2, zmm4, 0x02
+    vmovdqu64   [r11], ymm4                         ; written
     vmovdqu64   [r11 + 32], xmm2                    ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm5, 0x03
+    vextracti64x2 xmm4, zmm4, 0x03
     vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rcx + rbx - 48]        ; at the end
     vpshufb     xmm2, xmm2, [rcx + rbx + 128]       ; in front
     vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
     vmovdqu64   [r11 + rbx - 16], xmm2              ; written
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
+    vmovdqu64   zmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 1
-    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm5, xmm20                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm2, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpternlogq  xmm9, xmm8, xmm7, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 5
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 7
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm2                         ; written
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm4                         ; written
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, rbx
@@ -8745,34 +8815,34 @@ gcm128_avx512_k_clmul1_x20_short_open:
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
@@ -8782,425 +8852,430 @@ gcm128_avx512_k_clmul1_x20_short_open:
     jae         .alone_over_3
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, [rdi + 816], 0x00      ; lengths: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vmovdqu64   zmm9, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
     vpclmulqdq  xmm10, xmm3, [r8 + 432], 0x00       ; S: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm19                   ; AES: round 1
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 1
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 2
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm9                    ; AES: + k_0
+    vpternlogq  xmm11, xmm8, xmm10, 0x96            ; S: LO += it
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 2
-    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 3
-    vpxorq      xmm6, xmm11, xmm6                   ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 3
-    vpshufb     zmm8, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpxorq      xmm5, xmm11, xmm5                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
+    vpshufb     zmm8, zmm6, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
     vpclmulqdq  zmm10, zmm8, [r8 + 512], 0x00       ; C2: A0·K0
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
     vpclmulqdq  zmm11, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 5
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
     vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
     vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
     vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
     vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
     vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
     vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 9
     vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
-    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
     vpclmulqdq  zmm2, zmm8, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm9, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm3, [r8 + 432], 0x00       ; S: A0·K0
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm8, zmm19                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vpternlogq  xmm10, xmm5, xmm8, 0x96             ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 1
+    vpclmulqdq  xmm10, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vmovdqu64   zmm11, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpternlogq  xmm12, xmm9, xmm10, 0x96            ; S: LO += it
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm10, xmm5, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm2, zmm2, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm3, [r8 + 432], 0x10        ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 1
     vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm8, zmm6, zmm20                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 2
-    vpxorq      xmm6, xmm12, xmm5                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 2
-    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 3
-    vpclmulqdq  zmm11, zmm5, [r8 + 512], 0x00       ; C2: A0·K0
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 3
-    vpclmulqdq  zmm12, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 4
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 5
-    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm5, [r8 + 512], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 6
-    vpternlogq  zmm3, zmm10, zmm5, 0x96             ; C2: HI += it
-    vaesenc     zmm5, zmm9, zmm24                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 6
-    vpshufb     zmm9, zmm7, zmm0                    ; C
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 7
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 8
-    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 9
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 2
     vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x00       ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 4
+    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpshufb     zmm9, zmm6, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 8
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 9
     vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x00       ; C1: A0·K0
-    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm2, zmm9, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm11, zmm29, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
-    vpternlogq  zmm6, zmm10, zmm2, 0x96             ; C1: LO += it
-    vmovdqu64   [r11], zmm8                         ; AES: written
-    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm9, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm11, zmm27, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm10, zmm2, 0x96             ; C1: LO += it
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm2, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm9, [r8 + 448], 0x10        ; C1: A0·K1
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
     vpclmulqdq  zmm2, zmm9, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .alone_over_4
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm13, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm12, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, [r8 + 432], 0x00       ; S: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpternlogq  xmm13, xmm10, xmm12, 0x96           ; S: LO += it
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm10, zmm11, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
+    vpternlogq  xmm12, xmm9, xmm11, 0x96            ; S: LO += it
+    vmovdqu64   zmm9, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm11, xmm5, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm8, zmm8, zmm9                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm9                  ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      zmm9, zmm2, zmm9                    ; AES: + k_0
     vpclmulqdq  xmm2, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vpternlogq  xmm12, xmm6, xmm2, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm8, zmm19                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm19                   ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm9, zmm10, zmm19                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vpxorq      xmm6, xmm13, xmm6                   ; S: LO += it
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 1
+    vpternlogq  xmm11, xmm5, xmm2, 0x96             ; S: HI += it
+    vaesenc     zmm2, zmm7, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm7, zmm8, zmm17                   ; AES: round 1
+    vaesenc     zmm8, zmm10, zmm17                  ; AES: round 1
+    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm17                   ; AES: round 1
     vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 2
     vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x00      ; C2: A0·K0
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm12, zmm10, [r8 + 512], 0x00      ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm18                   ; AES: round 2
     vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 3
-    vpternlogq  zmm6, zmm11, zmm13, 0x96            ; C2: LO += it
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 3
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 3
-    vpxorq      xmm3, xmm12, xmm3                   ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     xmm9, xmm9, xmm19                   ; AES: round 3
+    vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 4
     vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x10      ; C2: A0·K1
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
     vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     xmm9, xmm9, xmm20                   ; AES: round 4
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 5
     vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
     vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 5
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
     vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
+    vaesenc     xmm9, xmm9, xmm21                   ; AES: round 5
     vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 6
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 6
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
     vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 6
     vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 7
-    vpshufb     zmm10, zmm7, zmm0                   ; C
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpshufb     zmm10, zmm6, zmm0                   ; C
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 7
     vpclmulqdq  zmm11, zmm10, [r8 + 640], 0x00      ; C4: A0·K0
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
     vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 8
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 8
     vpclmulqdq  zmm11, zmm10, [r8 + 640], 0x10      ; C4: A0·K1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
     vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
-    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm25                   ; AES: round 9
     vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenclast xmm5, xmm5, xmm29                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpshufb     zmm5, zmm10, zmm0                   ; C
-    vpxorq      zmm10, zmm29, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm10, zmm5, [r8 + 448], 0x00       ; C1: A0·K0
+    vaesenclast xmm9, xmm9, xmm27                   ; AES: E_K(J_0)
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x00      ; C1: A0·K0
+    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpclmulqdq  zmm2, zmm5, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm11, zmm29, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
-    vpternlogq  zmm6, zmm10, zmm2, 0x96             ; C1: LO += it
-    vmovdqu64   [r11 + 64], zmm8                    ; AES: written
-    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm10, [r8], 0x01             ; C1: A1·B0
+    vpxorq      zmm9, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm11, zmm2, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm2, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm10, [r8 + 448], 0x10       ; C1: A0·K1
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 128], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm5, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm2, zmm10, [r8], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm14, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpaddd      zmm11, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm12, xmm3, [r8 + 432], 0x00       ; S: A0·K0
-    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpternlogq  xmm14, xmm10, xmm12, 0x96           ; S: LO += it
+    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm13, xmm5, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpternlogq  xmm13, xmm9, xmm11, 0x96            ; S: LO += it
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm15, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm10, zmm11, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm14, xmm5, [rdi + 816], 0x10      ; lengths: A0·K1
+    vmovdqu64   zmm9, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      zmm8, zmm8, zmm9                    ; AES: + k_0
     vpclmulqdq  xmm11, xmm3, [r8 + 432], 0x10       ; S: A0·K1
-    vpxorq      zmm12, zmm13, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  xmm15, xmm6, xmm11, 0x96            ; S: HI += it
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 1
-    vpxorq      xmm6, xmm14, xmm5                   ; S: LO += it
-    vaesenc     zmm5, zmm9, zmm19                   ; AES: round 1
-    vaesenc     zmm9, zmm10, zmm19                  ; AES: round 1
-    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm11, zmm12, zmm19                 ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 1
-    vpclmulqdq  zmm12, zmm10, [r8 + 512], 0x00      ; C2: A0·K0
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 2
-    vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 2
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 2
+    vpxorq      zmm10, zmm10, zmm9                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm9                  ; AES: + k_0
+    vpternlogq  xmm14, xmm5, xmm11, 0x96            ; S: HI += it
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      zmm9, zmm2, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vpxorq      xmm5, xmm13, xmm2                   ; S: LO += it
+    vaesenc     zmm2, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm7, zmm8, zmm17                   ; AES: round 1
+    vmovdqu64   zmm8, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 1
+    vaesenc     zmm11, zmm12, zmm17                 ; AES: round 1
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm17                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm8, [r8 + 512], 0x00       ; C2: A0·K0
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 2
-    vpxorq      xmm3, xmm15, xmm3                   ; S: HI += it
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 3
-    vpclmulqdq  zmm12, zmm10, [r8 + 512], 0x10      ; C2: A0·K1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 3
-    vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 3
-    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C2: HI += it
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 4
-    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 4
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 4
-    vpclmulqdq  zmm12, zmm10, [r8 + 576], 0x00      ; C3: A0·K0
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 4
-    vpclmulqdq  zmm13, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 5
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C3: LO += it
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 5
-    vpclmulqdq  zmm12, zmm10, [r8 + 576], 0x10      ; C3: A0·K1
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 5
-    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C3: HI += it
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 6
-    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 6
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 6
-    vpclmulqdq  zmm12, zmm10, [r8 + 640], 0x00      ; C4: A0·K0
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 7
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C4: LO += it
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm12, zmm10, [r8 + 640], 0x10      ; C4: A0·K1
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 8
-    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C4: HI += it
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 8
-    vpshufb     zmm10, zmm7, zmm0                   ; C
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 8
+    vaesenc     xmm9, xmm9, xmm18                   ; AES: round 2
+    vpxorq      xmm3, xmm14, xmm3                   ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm8, [r8 + 512], 0x10       ; C2: A0·K1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 3
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpternlogq  zmm3, zmm12, zmm8, 0x96             ; C2: HI += it
+    vaesenc     xmm8, xmm9, xmm19                   ; AES: round 3
+    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 4
+    vpclmulqdq  zmm12, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm20                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 5
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vpclmulqdq  zmm12, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
+    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     xmm8, xmm8, xmm21                   ; AES: round 5
+    vpternlogq  zmm3, zmm12, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     xmm8, xmm8, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm9, [r8 + 640], 0x00       ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm9, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C4: LO += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 7
+    vpclmulqdq  zmm12, zmm9, [r8 + 640], 0x10       ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     xmm8, xmm8, xmm23                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [r8 + 192], 0x11        ; C4: A1·B1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vpternlogq  zmm3, zmm12, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vaesenc     zmm9, zmm10, zmm24                  ; AES: round 8
+    vpshufb     zmm10, zmm6, zmm0                   ; C
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
     vpclmulqdq  zmm12, zmm10, [r8 + 704], 0x00      ; C5: A0·K0
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 8
+    vaesenc     xmm8, xmm8, xmm24                   ; AES: round 8
     vpclmulqdq  zmm13, zmm10, [r8 + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 9
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C5: LO += it
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C5: LO += it
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 9
     vpclmulqdq  zmm12, zmm10, [r8 + 704], 0x10      ; C5: A0·K1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vaesenc     xmm8, xmm8, xmm25                   ; AES: round 9
     vpclmulqdq  zmm10, zmm10, [r8 + 256], 0x11      ; C5: A1·B1
-    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vaesenclast xmm8, xmm8, xmm27                   ; AES: E_K(J_0)
     vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C5: HI += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
+    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm8, zmm27, [r9]                   ; AES: k_Nr + text
     vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
     vpshufb     zmm2, zmm10, zmm0                   ; C
-    vpxorq      zmm8, zmm29, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm2, [r8 + 448], 0x00        ; C1: A0·K0
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm5, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm10, zmm29, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm6, zmm8, zmm5, 0x96              ; C1: LO += it
-    vmovdqu64   [r11 + 128], zmm9                   ; AES: written
-    vpxorq      zmm5, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm8, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm2, [r8 + 448], 0x00       ; C1: A0·K0
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpclmulqdq  zmm7, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm10, zmm7, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 128], zmm8                   ; AES: written
+    vpxorq      zmm7, zmm27, [r9 + 192]             ; AES: k_Nr + text
     vpclmulqdq  zmm8, zmm2, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
+    vaesenclast zmm7, zmm11, zmm7                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm7                   ; AES: written
     vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm29, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [r11 + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .alone_out_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_out_under_49
     vextracti64x2 xmm2, zmm4, 0x02
@@ -9254,8 +9329,8 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vmovdqu64   [rdx], zmm4                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
@@ -9267,280 +9342,288 @@ gcm128_avx512_k_clmul1_x20_short_open:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm8, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
-    vmovdqu64   zmm9, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; blocks_4
-    vmovdqu64   zmm10, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; blocks_8
-    vpshufb     zmm11, zmm4, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm12, xmm3, [rdi + 496], 0x00      ; S: A0·K0
-    vpaddd      zmm13, zmm4, zmm9                   ; AES: 4 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm14, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm15, zmm4, zmm10                  ; AES: 8 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpxorq      xmm28, xmm12, xmm14                 ; S: LO += it
-    vpaddd      zmm12, zmm4, zmm7                   ; AES: 12 blocks ahead
-    vmovdqu64   zmm14, [r9 + 64]                    ; C, bytes as in memory
+    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x20_short_words_0]  ; words_0
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x20_short_words_1]  ; words_1
+    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm3, [rdi + 496], 0x00       ; S: A0·K0
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpaddd      zmm12, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm16, zmm4, zmm8                   ; AES: 16 blocks ahead
-    vpshufb     zmm14, zmm14, zmm0                  ; C
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm6                    ; AES: the next counters
-    vpclmulqdq  zmm17, zmm14, [rdi + 576], 0x00     ; C2: A0·K0
-    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm14, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm5                  ; AES: + k_0
-    vpternlogq  zmm28, zmm17, zmm18, 0x96           ; C2: LO += it
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm17, xmm3, [rdi + 496], 0x10      ; S: A0·K1
-    vpxorq      zmm18, zmm2, zmm5                   ; AES: + k_0
+    vpxorq      xmm26, xmm9, xmm11                  ; S: LO += it
+    vpaddd      zmm9, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm13, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, zmm5                    ; AES: the next counters
+    vpclmulqdq  zmm14, zmm11, [rdi + 576], 0x00     ; C2: A0·K0
+    vmovdqu64   zmm15, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  zmm16, zmm11, [rdi + 128], 0x01     ; C2: A1·B0
+    vpxorq      zmm8, zmm8, zmm15                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm15                 ; AES: + k_0
+    vpternlogq  zmm26, zmm14, zmm16, 0x96           ; C2: LO += it
+    vpxorq      zmm12, zmm12, zmm15                 ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm15                   ; AES: + k_0
+    vpclmulqdq  xmm14, xmm3, [rdi + 496], 0x10      ; S: A0·K1
+    vpxorq      zmm13, zmm13, zmm15                 ; AES: + k_0
+    vpxorq      zmm15, zmm2, zmm15                  ; AES: + k_0
     vpclmulqdq  xmm2, xmm3, [rdi + 48], 0x11        ; S: A1·B1
-    vpxorq      xmm30, xmm17, xmm2                  ; S: HI += it
-    vaesenc     zmm2, zmm11, zmm19                  ; AES: round 1
-    vaesenc     zmm3, zmm13, zmm19                  ; AES: round 1
-    vpclmulqdq  zmm11, zmm14, [rdi + 576], 0x10     ; C2: A0·K1
-    vaesenc     zmm13, zmm15, zmm19                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 1
-    vpclmulqdq  zmm14, zmm14, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm15, zmm16, zmm19                 ; AES: round 1
-    vaesenc     xmm16, xmm18, xmm19                 ; AES: round 1
-    vpternlogq  zmm30, zmm11, zmm14, 0x96           ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 2
+    vpxorq      xmm16, xmm14, xmm2                  ; S: HI += it
+    vaesenc     zmm2, zmm8, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm3, zmm11, [rdi + 576], 0x10      ; C2: A0·K1
+    vaesenc     zmm8, zmm10, zmm17                  ; AES: round 1
+    vaesenc     zmm10, zmm12, zmm17                 ; AES: round 1
+    vpclmulqdq  zmm11, zmm11, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm12, zmm13, zmm17                 ; AES: round 1
+    vpternlogq  zmm16, zmm3, zmm11, 0x96            ; C2: HI += it
+    vaesenc     xmm3, xmm15, xmm17                  ; AES: round 1
     vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 2
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 2
-    vpclmulqdq  zmm14, zmm11, [rdi + 640], 0x00     ; C3: A0·K0
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 2
-    vaesenc     xmm16, xmm16, xmm20                 ; AES: round 2
-    vpclmulqdq  zmm17, zmm11, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vpternlogq  zmm28, zmm14, zmm17, 0x96           ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 3
-    vpclmulqdq  zmm14, zmm11, [rdi + 640], 0x10     ; C3: A0·K1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm11, [rdi + 640], 0x00     ; C3: A0·K0
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 2
+    vpclmulqdq  zmm14, zmm11, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 2
+    vpternlogq  zmm26, zmm13, zmm14, 0x96           ; C3: LO += it
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm11, [rdi + 640], 0x10     ; C3: A0·K1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
     vpclmulqdq  zmm11, zmm11, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     xmm16, xmm16, xmm21                 ; AES: round 3
-    vpternlogq  zmm30, zmm14, zmm11, 0x96           ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 3
+    vpternlogq  zmm16, zmm13, zmm11, 0x96           ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 4
     vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 4
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 4
-    vaesenc     zmm14, zmm15, zmm22                 ; AES: round 4
-    vpclmulqdq  zmm15, zmm11, [rdi + 704], 0x00     ; C4: A0·K0
-    vaesenc     xmm16, xmm16, xmm22                 ; AES: round 4
-    vpclmulqdq  zmm17, zmm11, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 5
-    vpternlogq  zmm28, zmm15, zmm17, 0x96           ; C4: LO += it
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 5
-    vpclmulqdq  zmm15, zmm11, [rdi + 704], 0x10     ; C4: A0·K1
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm11, [rdi + 704], 0x00     ; C4: A0·K0
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 4
+    vpclmulqdq  zmm14, zmm11, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 5
+    vpternlogq  zmm26, zmm13, zmm14, 0x96           ; C4: LO += it
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vpclmulqdq  zmm13, zmm11, [rdi + 704], 0x10     ; C4: A0·K1
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
     vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     xmm16, xmm16, xmm23                 ; AES: round 5
-    vpternlogq  zmm30, zmm15, zmm11, 0x96           ; C4: HI += it
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 5
+    vpternlogq  zmm16, zmm13, zmm11, 0x96           ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
     vmovdqu64   zmm11, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 6
-    vaesenc     xmm15, xmm16, xmm24                 ; AES: round 6
-    vpclmulqdq  zmm16, zmm11, [rdi + 768], 0x00     ; C5: A0·K0
-    vpclmulqdq  zmm17, zmm11, [rdi + 320], 0x01     ; C5: A1·B0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 7
-    vpternlogq  zmm28, zmm16, zmm17, 0x96           ; C5: LO += it
-    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 7
-    vpclmulqdq  zmm16, zmm11, [rdi + 768], 0x10     ; C5: A0·K1
-    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 7
-    vaesenc     xmm15, xmm15, xmm25                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
+    vpclmulqdq  zmm13, zmm11, [rdi + 768], 0x00     ; C5: A0·K0
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 6
+    vpclmulqdq  zmm14, zmm11, [rdi + 320], 0x01     ; C5: A1·B0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 7
+    vpternlogq  zmm26, zmm13, zmm14, 0x96           ; C5: LO += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm11, [rdi + 768], 0x10     ; C5: A0·K1
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 7
     vpclmulqdq  zmm11, zmm11, [rdi + 320], 0x11     ; C5: A1·B1
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vpternlogq  zmm30, zmm16, zmm11, 0x96           ; C5: HI += it
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 8
-    vaesenc     zmm11, zmm13, zmm26                 ; AES: round 8
-    vmovdqu64   zmm13, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 8
-    vpshufb     zmm13, zmm13, zmm0                  ; C
-    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 8
-    vaesenc     xmm15, xmm15, xmm26                 ; AES: round 8
-    vpclmulqdq  zmm16, zmm13, [rdi + 512], 0x00     ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
-    vpclmulqdq  zmm17, zmm13, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 9
-    vpternlogq  zmm28, zmm16, zmm17, 0x96           ; C1: LO += it
-    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 9
-    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 9
-    vpclmulqdq  zmm16, zmm13, [rdi + 512], 0x10     ; C1: A0·K1
-    vaesenc     xmm15, xmm15, xmm27                 ; AES: round 9
-    vpclmulqdq  zmm13, zmm13, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenclast xmm15, xmm15, xmm29                 ; AES: E_K(J_0)
-    vpternlogq  zmm30, zmm16, zmm13, 0x96           ; C1: HI += it
-    vmovdqu64   [rsp], xmm15                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm13, zmm29, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm15, zmm28, zmm1, 0x10            ; reduce: LO0·Q'
-    vaesenclast zmm2, zmm2, zmm13                   ; AES: last round: the other text
+    vpternlogq  zmm16, zmm13, zmm11, 0x96           ; C5: HI += it
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 8
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm11, [rdi + 512], 0x00     ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm11, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vpternlogq  zmm26, zmm13, zmm14, 0x96           ; C1: LO += it
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 9
+    vpclmulqdq  zmm13, zmm11, [rdi + 512], 0x10     ; C1: A0·K1
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
+    vpternlogq  zmm16, zmm13, zmm11, 0x96           ; C1: HI += it
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm27, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm26, zmm1, 0x10            ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpshufd     zmm13, zmm28, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm13, zmm30, zmm15, 0x96           ; reduce: RES = fold(LO) + HI
+    vpshufd     zmm3, zmm26, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm16, zmm11, 0x96            ; reduce: RES = fold(LO) + HI
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x4 ymm3, zmm13, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 128], zmm2                   ; AES: written
-    vpxorq      ymm2, ymm13, ymm3                   ; reduce: add up the lanes
-    vpxorq      zmm3, zmm29, [r9 + 192]             ; AES: k_Nr + text
-    vextracti64x2 xmm11, ymm2, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
+    vpxorq      ymm2, ymm3, ymm8                    ; reduce: add up the lanes
+    vpxorq      zmm3, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm2, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpxorq      xmm11, xmm2, xmm11                  ; reduce: add up the lanes
-    vpxorq      zmm2, zmm29, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm14, zmm2                   ; AES: last round: the other text
+    vpxorq      xmm8, xmm2, xmm8                    ; reduce: add up the lanes
+    vpxorq      zmm2, zmm27, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm12, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
     add         r11, 320
     sub         rbx, 320
     cmp         rbx, 321
     jb          .rest
+    vmovdqu64   zmm2, [rdi + 896]                   ; k_0
+    vpaddd      zmm3, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm3, zmm3, zmm0                    ; counter block
+    vpxorq      zmm26, zmm3, zmm2                   ; + k_0
+    vpshufd     zmm2, zmm2, 0xff
+    mov         ecx, 34952
+    kmovq       k1, rcx                             ; the last word of each lane
 .group:
-    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm12, zmm4, zmm9                   ; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^3: C
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm13, zmm4, zmm10                  ; AES: 8 blocks ahead
-    vmovdqu64   zmm14, [r9 + 192]                   ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpshufb     zmm14, zmm14, zmm0                  ; C4·H^2: C
-    vpaddd      zmm15, zmm4, zmm7                   ; AES: 12 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpaddd      zmm16, zmm4, zmm8                   ; AES: 16 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm17, zmm3, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpaddd      zmm4, zmm4, zmm6                    ; AES: the next counters
-    vpclmulqdq  zmm18, zmm14, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpternlogq  zmm28, zmm17, zmm18, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm3, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm17, zmm14, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 1
-    vpternlogq  zmm30, zmm3, zmm17, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm3, zmm13, zmm19                  ; AES: round 1
-    vmovdqu64   zmm13, [r9 + 256]                   ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 1
-    vpshufb     zmm13, zmm13, zmm0                  ; C5·H^1: C
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 2
-    vpclmulqdq  zmm17, zmm14, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 2
-    vpclmulqdq  zmm18, zmm13, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 2
-    vpternlogq  zmm28, zmm17, zmm18, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vpclmulqdq  zmm14, zmm14, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 3
-    vpclmulqdq  zmm17, zmm13, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 3
-    vpternlogq  zmm30, zmm14, zmm17, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm14, zmm16, zmm21                 ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vmovdqu64   zmm16, [r9 + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 4
-    vpshufb     zmm16, zmm16, zmm0                  ; C2·H^4: C
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 4
-    vpclmulqdq  zmm17, zmm13, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 4
-    vpclmulqdq  zmm18, zmm16, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 5
-    vpternlogq  zmm28, zmm17, zmm18, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 5
-    vpclmulqdq  zmm13, zmm13, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 5
-    vpclmulqdq  zmm17, zmm16, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 6
-    vpternlogq  zmm30, zmm13, zmm17, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 6
+    vpshufd     zmm3, zmm4, 0x00                    ; AES
+    vmovdqu64   zmm9, [r9 + 128]                    ; C3·H^3: C, bytes as in memory
+    vpaddd      zmm4, zmm4, zmm5                    ; AES: the next counters
+    vpshufb     zmm9, zmm9, zmm0                    ; C3·H^3: C
+    vpaddd      zmm10, zmm3, zmm6                   ; AES: four registers' numbers
+    vmovdqu64   zmm11, [r9 + 192]                   ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^2: C
+    vpxorq      zmm10, zmm10, zmm2                  ; AES: + k_0
+    vmovdqa64   zmm12, zmm26
+    vpshufd     zmm12{k1}, zmm10, 0xff              ; AES
+    vpclmulqdq  zmm28, zmm9, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vmovdqa64   zmm13, zmm26
+    vpshufd     zmm13{k1}, zmm10, 0xaa              ; AES
+    vpclmulqdq  zmm14, zmm9, [rdi + 192], 0x01      ; C3·H^3: A1·B0
+    vmovdqa64   zmm15, zmm26
+    vpshufd     zmm15{k1}, zmm10, 0x55              ; AES
+    vmovdqa64   zmm16, zmm26
+    vpshufd     zmm16{k1}, zmm10, 0x00              ; AES
+    vpclmulqdq  zmm10, zmm11, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpaddd      zmm3, zmm3, zmm7                    ; AES: four registers' numbers
+    vpternlogq  zmm28, zmm14, zmm10, 0x96           ; C5·H^1: LO += it
+    vpshufb     zmm3, zmm3, zmm0                    ; AES: as in memory
+    vpxorq      zmm3, zmm3, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm29, zmm9, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vpshufd     zmm26{k1}, zmm3, 0xff               ; AES
+    vpclmulqdq  zmm3, zmm9, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vaesenc     zmm9, zmm12, zmm17                  ; AES: round 1
+    vpclmulqdq  zmm10, zmm11, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm12, zmm13, zmm17                 ; AES: round 1
+    vaesenc     zmm13, zmm15, zmm17                 ; AES: round 1
+    vpternlogq  zmm29, zmm3, zmm10, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm3, zmm16, zmm17                  ; AES: round 1
+    vmovdqu64   zmm10, [r9 + 256]                   ; C5·H^1: C, bytes as in memory
+    vaesenc     zmm14, zmm26, zmm17                 ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm0                  ; C5·H^1: C
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 2
+    vpclmulqdq  zmm15, zmm11, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm16, zmm10, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 2
+    vpternlogq  zmm28, zmm15, zmm16, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 3
+    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 3
+    vpclmulqdq  zmm15, zmm10, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 3
+    vpternlogq  zmm29, zmm11, zmm15, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
+    vmovdqu64   zmm11, [r9 + 64]                    ; C2·H^4: C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 4
+    vpshufb     zmm11, zmm11, zmm0                  ; C2·H^4: C
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm15, zmm10, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm16, zmm11, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 5
+    vpternlogq  zmm28, zmm15, zmm16, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm11, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 6
+    vpternlogq  zmm29, zmm10, zmm15, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm10, zmm13, zmm22                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
     vmovdqu64   zmm13, [r9]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 6
     vpshufb     zmm13, zmm13, zmm0                  ; C1·H^5: C
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vpxorq      zmm11, zmm13, zmm11                 ; C1·H^5: A = X + C
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm16, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm11, [rdi + 512], 0x00     ; C1·H^5: A0·K0
-    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vpternlogq  zmm28, zmm13, zmm17, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm16, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 8
-    vpclmulqdq  zmm16, zmm11, [rdi + 512], 0x10     ; C1·H^5: A0·K1
-    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
-    vpternlogq  zmm30, zmm13, zmm16, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 9
-    vpclmulqdq  zmm13, zmm11, [rdi + 64], 0x01      ; C1·H^5: A1·B0
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 9
-    vpxorq      zmm13, zmm28, zmm13                 ; C1·H^5: LO += it
-    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 9
-    vpclmulqdq  zmm11, zmm11, [rdi + 64], 0x11      ; C1·H^5: A1·B1
-    vpxorq      zmm16, zmm29, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm16                   ; AES: last round: the other text
-    vpshufd     zmm16, zmm13, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpternlogq  zmm30, zmm11, zmm16, 0x96           ; reduce: + HI
-    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm12, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  zmm11, zmm13, zmm1, 0x10            ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm11, zmm30                  ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm11, zmm29, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
-    vextracti64x4 ymm11, zmm2, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm29, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      ymm2, ymm2, ymm11                   ; reduce: add up the lanes
-    vaesenclast zmm3, zmm15, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm11, ymm2, 0x01                 ; reduce: upper lanes
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 7
+    vpxorq      zmm8, zmm13, zmm8                   ; C1·H^5: A = X + C
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vpclmulqdq  zmm13, zmm11, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 7
+    vpclmulqdq  zmm15, zmm8, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
+    vpternlogq  zmm28, zmm13, zmm15, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm8, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vpternlogq  zmm29, zmm11, zmm13, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm11, zmm12, zmm25                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm8, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 9
+    vpxorq      zmm12, zmm28, zmm12                 ; C1·H^5: LO += it
+    vaesenc     zmm13, zmm14, zmm25                 ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpxorq      zmm14, zmm27, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm14                   ; AES: last round: the other text
+    vpshufd     zmm14, zmm12, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [r11], zmm9                         ; AES: written
+    vpxorq      zmm9, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm29, zmm8, zmm14, 0x96            ; reduce: + HI
+    vaesenclast zmm8, zmm11, zmm9                   ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [r11 + 64], zmm8                    ; AES: written
+    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm9, zmm9, zmm29                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
+    vextracti64x4 ymm10, zmm9, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r11 + 128], zmm8                   ; AES: written
+    vpxorq      zmm8, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      ymm9, ymm9, ymm10                   ; reduce: add up the lanes
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vextracti64x2 xmm8, ymm9, 0x01                  ; reduce: upper lanes
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm29, [r9 + 256]             ; AES: k_Nr + text
-    vpxorq      xmm11, xmm2, xmm11                  ; reduce: add up the lanes
-    vaesenclast zmm2, zmm14, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
+    vpxorq      zmm3, zmm27, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      xmm8, xmm9, xmm8                    ; reduce: add up the lanes
+    vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
     add         r9, 320                             ; next group
     add         r11, 320
     sub         rbx, 320
@@ -9563,55 +9646,58 @@ gcm128_avx512_k_clmul1_x20_short_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
     vmovdqu64   ymm3, [r8]                          ; whole blocks
     vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm12, zmm3, xmm6, 0x03            ; with them
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm3, xmm5, 0x03             ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_in_under_33
     vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm12, zmm3, xmm6, 0x02            ; with them
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm3, xmm5, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
     vmovdqu64   xmm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm12, ymm3, xmm6, 0x01            ; with them
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm3, xmm5, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm12, [r8]                         ; whole blocks
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
     cmp         rcx, 0x08
     jb          .rest_in_under_8
     vmovq       xmm3, [r8]                          ; the first bytes
-    vmovq       xmm6, [r8 + rcx - 8]                ; the last bytes
-    vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
-    vporq       xmm12, xmm3, xmm6                   ; zero-padded
+    vmovq       xmm5, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
+    vporq       xmm6, xmm3, xmm5                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
     vmovd       xmm3, [r8]                          ; the first bytes
-    vmovd       xmm6, [r8 + rcx - 4]                ; the last bytes
-    vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
-    vporq       xmm12, xmm3, xmm6                   ; zero-padded
+    vmovd       xmm5, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rdx + 20]              ; in their places
+    vporq       xmm6, xmm3, xmm5                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       ebp, byte [r8]                      ; byte 0
@@ -9620,416 +9706,419 @@ gcm128_avx512_k_clmul1_x20_short_open:
     mov         rbp, rcx
     shr         rbp, 0x01
     movzx       ebp, byte [r8 + rbp]                ; byte n >> 1
-    vmovq       xmm6, rbp
+    vmovq       xmm5, rbp
     mov         ebp, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm3, xmm3, xmm6
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm3, xmm3, xmm5
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm6, r8
+    vmovq       xmm5, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm3, xmm3, xmm6
-    vpandq      xmm12, xmm3, [rdx + 112]            ; zero-padded
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm3, xmm3, xmm5
+    vpandq      xmm6, xmm3, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm12, [r8]                         ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .rest_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         r8, [rdi + 368]
     sub         r8, rdx                             ; H^(m+1)
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .rest_over_3
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .rest_over_2
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
     vpclmulqdq  xmm3, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      xmm6, xmm3, xmm6                    ; lengths: LO += it
-    vaesenc     zmm3, zmm4, zmm19                   ; AES: round 1
-    vpshufb     zmm4, zmm12, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 2
-    vpxorq      zmm4, zmm4, zmm11                   ; A = X + C
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 3
-    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 4
-    vpclmulqdq  zmm7, zmm4, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 5
-    vpternlogq  zmm6, zmm5, zmm7, 0x96              ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 7
+    vpclmulqdq  xmm5, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, [rdi + 896]             ; AES: + k_0
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vaesenc     zmm3, zmm4, zmm17                   ; AES: round 1
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vpxorq      zmm4, zmm4, zmm8                    ; A = X + C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x00        ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm4, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 5
+    vpternlogq  zmm5, zmm7, zmm8, 0x96              ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 6
+    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 7
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm7, zmm3, zmm26                   ; AES: round 8
-    vpxorq      xmm3, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm7, zmm27                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x10        ; C1: A0·K1
-    vpxorq      zmm7, zmm29, zmm12                  ; AES: k_Nr + text
+    vaesenc     zmm8, zmm3, zmm24                   ; AES: round 8
+    vpxorq      xmm3, xmm7, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm8, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C1: A0·K1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
     vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm8, zmm2, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm5, zmm4, 0x96              ; C1: HI += it
+    vaesenclast zmm8, zmm2, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpaddd      zmm4, zmm4, zmm9                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm7, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      xmm6, xmm6, xmm7                    ; lengths: LO += it
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpshufb     zmm5, zmm12, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 1
-    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 2
-    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 3
+    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: + k_0
+    vpshufb     zmm9, zmm6, zmm0                    ; C
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  zmm7, zmm9, [r8 + 512], 0x00        ; C2: A0·K0
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
     vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm8, zmm3, zmm22                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 4
+    vaesenc     zmm10, zmm3, zmm20                  ; AES: round 4
     vpxorq      xmm3, xmm7, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm8, zmm23                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 7
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vpxorq      zmm5, zmm5, zmm11                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm9, zmm29, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C1: LO += it
-    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpclmulqdq  zmm2, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
-    vpxorq      zmm7, zmm29, zmm12                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm8, zmm4, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm4, zmm9, [r8 + 512], 0x10        ; C2: A0·K1
+    vaesenc     zmm7, zmm10, zmm21                  ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpternlogq  zmm3, zmm4, zmm9, 0x96              ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
+    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vpxorq      zmm4, zmm4, zmm8                    ; A = X + C
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x00        ; C1: A0·K0
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm27, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C1: A0·K1
+    vpxorq      zmm6, zmm27, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vaesenclast zmm8, zmm2, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpaddd      zmm7, zmm4, zmm9                    ; AES: 4 blocks ahead
-    vpclmulqdq  xmm8, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
     vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm10                   ; AES: 8 blocks ahead
-    vpxorq      xmm6, xmm6, xmm8                    ; lengths: LO += it
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm8, [r9 + 64]                     ; C, bytes as in memory
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm8, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 1
-    vpclmulqdq  zmm9, zmm8, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 2
+    vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
+    vmovdqu64   zmm10, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm3, zmm3, zmm10                   ; AES: + k_0
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x00       ; C2: A0·K0
+    vpxorq      zmm4, zmm4, zmm10                   ; AES: + k_0
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vpternlogq  zmm5, zmm11, zmm10, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm9, zmm3, zmm21                   ; AES: round 3
-    vpxorq      xmm3, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm7, zmm21                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 3
-    vpclmulqdq  zmm5, zmm8, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm7, zmm9, zmm22                   ; AES: round 4
-    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 4
-    vpternlogq  zmm3, zmm5, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 5
-    vpshufb     zmm7, zmm12, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm7, [r8 + 576], 0x00        ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [r8 + 128], 0x01        ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 6
-    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [r8 + 576], 0x10        ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 8
-    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 8
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 9
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
-    vpxorq      zmm7, zmm7, zmm11                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 9
-    vpxorq      zmm8, zmm29, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm7, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm7, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm29, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm6, zmm9, zmm8, 0x96              ; C1: LO += it
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm7, [r8 + 448], 0x10        ; C1: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vaesenc     zmm11, zmm3, zmm19                  ; AES: round 3
+    vpxorq      xmm3, xmm10, xmm2                   ; lengths: HI += it
+    vaesenc     zmm2, zmm7, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm9, [r8 + 512], 0x10        ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vaesenc     zmm10, zmm11, zmm20                 ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 4
+    vpternlogq  zmm3, zmm7, zmm9, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vaesenc     zmm7, zmm10, zmm21                  ; AES: round 5
+    vpshufb     zmm9, zmm6, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vpxorq      zmm8, zmm9, zmm8                    ; A = X + C
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm8, [r8 + 448], 0x00       ; C1: A0·K0
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm8, [r8], 0x01              ; C1: A1·B0
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm7, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm10, zmm9, 0x96             ; C1: LO += it
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm29, zmm12                  ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm7, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm2, zmm27, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm8, [r8], 0x11              ; C1: A1·B1
     vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm7, zmm6, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_3:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .rest_over_4
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpaddd      zmm8, zmm4, zmm9                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm4, zmm10                  ; AES: 8 blocks ahead
-    vpxorq      xmm6, xmm6, xmm9                    ; lengths: LO += it
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
     vpshufb     zmm9, zmm10, zmm0                   ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
     vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm4, zmm4, zmm7                    ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm7, zmm10, zmm0                   ; C
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm10, zmm7, [r8 + 512], 0x00       ; C2: A0·K0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm13, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 1
-    vpternlogq  zmm6, zmm10, zmm13, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm8, zmm19                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vmovdqu64   zmm11, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm3, zmm3, zmm11                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm10, [r8 + 512], 0x00      ; C2: A0·K0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm9, zmm9, zmm11                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm11                   ; AES: + k_0
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 1
+    vpclmulqdq  xmm11, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm10, zmm3, zmm20                  ; AES: round 2
-    vpxorq      xmm3, xmm8, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm5, zmm20                   ; AES: round 2
-    vaesenc     zmm5, zmm9, zmm20                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 2
-    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm9, zmm10, zmm21                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 3
-    vmovdqu64   zmm7, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm9, zmm22                   ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm7, [r8 + 576], 0x00        ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm7, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [r8 + 576], 0x10        ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 6
-    vpshufb     zmm7, zmm12, zmm0                   ; C
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm7, [r8 + 640], 0x00        ; C4: A0·K0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm7, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 8
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C4: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm7, [r8 + 640], 0x10        ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 9
-    vpternlogq  zmm3, zmm9, zmm7, 0x96              ; C4: HI += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 9
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 9
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vpxorq      zmm9, zmm29, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm7, zmm7, zmm11                   ; A = X + C
-    vmovdqu64   [r11], zmm8                         ; AES: written
-    vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x00        ; C1: A0·K0
-    vpxorq      zmm9, zmm29, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vaesenc     zmm12, zmm3, zmm18                  ; AES: round 2
+    vpxorq      xmm3, xmm11, xmm2                   ; lengths: HI += it
+    vaesenc     zmm2, zmm7, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm7, zmm10, [r8 + 512], 0x10       ; C2: A0·K1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm11, zmm12, zmm19                 ; AES: round 3
+    vpternlogq  zmm3, zmm7, zmm10, 0x96             ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 3
+    vaesenc     zmm7, zmm9, zmm19                   ; AES: round 3
+    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm10, zmm11, zmm20                 ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 5
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
+    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpshufb     zmm9, zmm6, zmm0                    ; C
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [r8 + 640], 0x00       ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm9, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [r8 + 640], 0x10       ; C4: A0·K1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [r8 + 192], 0x11        ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vpxorq      zmm11, zmm27, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
+    vpxorq      zmm8, zmm9, zmm8                    ; A = X + C
+    vmovdqu64   [r11], zmm10                        ; AES: written
+    vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x00        ; C1: A0·K0
+    vpxorq      zmm10, zmm27, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm7, [r8 + 448], 0x10        ; C1: A0·K1
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vpxorq      zmm2, zmm27, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
     vmovdqu64   [r11 + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm29, zmm12                  ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm7, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm2, zmm27, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm8, [r8], 0x11              ; C1: A1·B1
     vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm7, zmm6, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpaddd      zmm9, zmm4, zmm9                    ; AES: 4 blocks ahead
-    vpclmulqdq  xmm13, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm4, zmm10                  ; AES: 8 blocks ahead
-    vpxorq      xmm6, xmm6, xmm13                   ; lengths: LO += it
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm7, zmm4, zmm7                    ; AES: 12 blocks ahead
-    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
     vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpshufb     zmm13, zmm13, zmm0                  ; C
-    vpaddd      zmm4, zmm4, zmm8                    ; AES: 16 blocks ahead
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
+    vpshufb     zmm9, zmm10, zmm0                   ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm8, zmm13, [r8 + 512], 0x00       ; C2: A0·K0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm13, [r8 + 64], 0x01       ; C2: A1·B0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpternlogq  zmm6, zmm8, zmm14, 0x96             ; C2: LO += it
-    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm8, zmm3, zmm19                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm11, [r8 + 512], 0x00      ; C2: A0·K0
+    vmovdqu64   zmm13, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm3, zmm3, zmm13                   ; AES: + k_0
+    vpclmulqdq  zmm14, zmm11, [r8 + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm7, zmm7, zmm13                   ; AES: + k_0
+    vpternlogq  zmm5, zmm12, zmm14, 0x96            ; C2: LO += it
+    vpxorq      zmm9, zmm9, zmm13                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm13                 ; AES: + k_0
+    vpclmulqdq  xmm12, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm4, zmm4, zmm13                   ; AES: + k_0
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 1
-    vpxorq      xmm3, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm7, zmm19                   ; AES: round 1
-    vpclmulqdq  zmm5, zmm13, [r8 + 512], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 1
-    vaesenc     zmm7, zmm8, zmm20                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm13, [r8 + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 2
-    vpternlogq  zmm3, zmm5, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 2
-    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm8, zmm9, zmm21                   ; AES: round 3
-    vaesenc     zmm9, zmm10, zmm21                  ; AES: round 3
-    vpclmulqdq  zmm10, zmm5, [r8 + 576], 0x00       ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 3
-    vpclmulqdq  zmm13, zmm5, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 4
-    vpternlogq  zmm6, zmm10, zmm13, 0x96            ; C3: LO += it
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm5, [r8 + 576], 0x10       ; C3: A0·K1
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 5
-    vpternlogq  zmm3, zmm10, zmm5, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm8, zmm23                   ; AES: round 5
-    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm8, [r8 + 640], 0x00       ; C4: A0·K0
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 6
-    vpclmulqdq  zmm13, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 6
-    vpternlogq  zmm6, zmm10, zmm13, 0x96            ; C4: LO += it
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm8, [r8 + 640], 0x10       ; C4: A0·K1
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 7
-    vpternlogq  zmm3, zmm10, zmm8, 0x96             ; C4: HI += it
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 7
-    vpshufb     zmm8, zmm12, zmm0                   ; C
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm8, [r8 + 704], 0x00       ; C5: A0·K0
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm8, [r8 + 256], 0x01       ; C5: A1·B0
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 8
-    vpternlogq  zmm6, zmm10, zmm13, 0x96            ; C5: LO += it
-    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm8, [r8 + 704], 0x10       ; C5: A0·K1
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm8, [r8 + 256], 0x11        ; C5: A1·B1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 9
-    vpternlogq  zmm3, zmm10, zmm8, 0x96             ; C5: HI += it
-    vpxorq      zmm8, zmm29, [r9]                   ; AES: k_Nr + text
-    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm7                         ; AES: written
-    vpshufb     zmm7, zmm10, zmm0                   ; C
-    vpxorq      zmm8, zmm29, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm7, zmm7, zmm11                   ; A = X + C
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm5, zmm7, [r8 + 448], 0x00        ; C1: A0·K0
-    vpxorq      zmm8, zmm29, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
-    vmovdqu64   [r11 + 128], zmm8                   ; AES: written
-    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C1: LO += it
-    vpxorq      zmm5, zmm29, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm7, [r8 + 448], 0x10        ; C1: A0·K1
+    vaesenc     zmm13, zmm3, zmm17                  ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 1
+    vpxorq      xmm3, xmm12, xmm2                   ; lengths: HI += it
+    vaesenc     zmm2, zmm9, zmm17                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 1
+    vpclmulqdq  zmm10, zmm11, [r8 + 512], 0x10      ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm11, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm12, zmm13, zmm18                 ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 2
+    vpternlogq  zmm3, zmm10, zmm11, 0x96            ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 2
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm11, zmm12, zmm19                 ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm10, [r8 + 576], 0x00      ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 3
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm10, [r8 + 576], 0x10      ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 4
+    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm10, zmm11, zmm21                 ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 5
+    vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 5
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x00      ; C4: A0·K0
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm11, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 6
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C4: LO += it
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x10      ; C4: A0·K1
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 7
+    vpclmulqdq  zmm11, zmm11, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 7
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C4: HI += it
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 7
+    vpshufb     zmm11, zmm6, zmm0                   ; C
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x00      ; C5: A0·K0
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm11, [r8 + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 8
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C5: LO += it
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x10      ; C5: A0·K1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, [r8 + 256], 0x11      ; C5: A1·B1
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 9
+    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C5: HI += it
+    vpxorq      zmm11, zmm27, [r9]                  ; AES: k_Nr + text
+    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
+    vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
+    vmovdqu64   [r11], zmm10                        ; AES: written
+    vpshufb     zmm10, zmm12, zmm0                  ; C
+    vpxorq      zmm11, zmm27, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm8, zmm10, zmm8                   ; A = X + C
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpclmulqdq  zmm7, zmm8, [r8 + 448], 0x00        ; C1: A0·K0
+    vpxorq      zmm10, zmm27, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C1: LO += it
+    vpxorq      zmm2, zmm27, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm29, zmm12                  ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm7, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm2, zmm27, zmm6                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm8, [r8], 0x11              ; C1: A1·B1
     vaesenclast zmm8, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm7, zmm6, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [r11 + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
     vextracti64x2 xmm2, zmm8, 0x02
@@ -10042,7 +10131,6 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
     vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm2              ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_49:
     cmp         rcx, 0x21
@@ -10058,6 +10146,7 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
     vmovdqu64   [rdx], xmm8                         ; written
@@ -10068,6 +10157,7 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpshufb     xmm4, xmm8, [rsi + rcx + 160]       ; in front
     vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
@@ -10104,8 +10194,8 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vmovdqu64   [rdx], zmm8                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
@@ -10118,6 +10208,7 @@ gcm128_avx512_k_clmul1_x20_short_open:
 .wanted:
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r10
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jae         .given_longest
     cmp         r10, 0x08
@@ -10144,7 +10235,6 @@ gcm128_avx512_k_clmul1_x20_short_open:
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .clear_last
 .clear_blocks:
@@ -10159,6 +10249,7 @@ gcm128_avx512_k_clmul1_x20_short_open:
     sub         rax, r13
     cmp         r13, 0x08
     jae         .clear_few_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x04
     jb          .clear_few_under_4
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]

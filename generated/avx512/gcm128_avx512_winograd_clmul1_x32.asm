@@ -11,7 +11,7 @@
 ; wipe       no: secrets may remain in xmm0-31, 16 bytes of stack; see each function
 ; cpu        aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      201 instructions: clmul 25, load 8, other 93, shuffle 19, store 8, xor 48
+; group      194 instructions: clmul 25, other 97, shuffle 22, store 8, xor 42
 ;
 ; ctx        2032 bytes, at any address; best aligned to 64; only init writes it
 ;            16 bytes for each power, H^36 first: C1 from byte 0, C2 from byte 640, R from byte 1280; round keys from byte 1856
@@ -84,8 +84,17 @@ align 16
 gcm128_avx512_winograd_clmul1_x32_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm128_avx512_winograd_clmul1_x32_minus_4:
+    db 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_winograd_clmul1_x32_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x32_words_0:
+    db 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x32_words_1:
+    db 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00
 
 section .text
 
@@ -494,13 +503,12 @@ gcm128_avx512_winograd_clmul1_x32_init:
 
 ; void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-31, rax rcx rbx r8 r9 r10 r11
+;   stack 0 bytes; writes xmm0-31, rax rcx r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x32_encrypt:function (gcm128_avx512_winograd_clmul1_x32_encrypt.end - gcm128_avx512_winograd_clmul1_x32_encrypt)
 align 32
 gcm128_avx512_winograd_clmul1_x32_encrypt:
     endbr64
-    push        rbx                                 ; callee-saved
     vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
@@ -509,572 +517,646 @@ gcm128_avx512_winograd_clmul1_x32_encrypt:
     vbroadcasti64x2 zmm2, [rsi]                     ; counter block
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1904]              ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 1920]              ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 1936]              ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 1952]              ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1968]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
+    vbroadcasti64x2 zmm2, [rdi + 1872]              ; k_1
+    vbroadcasti64x2 zmm3, [rdi + 1888]              ; k_2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 1920]              ; k_4
+    vbroadcasti64x2 zmm6, [rdi + 1936]              ; k_5
+    vbroadcasti64x2 zmm7, [rdi + 1952]              ; k_6
+    vbroadcasti64x2 zmm8, [rdi + 1968]              ; k_7
+    vbroadcasti64x2 zmm9, [rdi + 1984]              ; k_8
+    vbroadcasti64x2 zmm10, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm11, [rdi + 2016]             ; k_10
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 512
     jb          .rest
-.first:
-    vmovdqu64   zmm13, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
-    vmovdqu64   zmm14, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; blocks_16
-    vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; blocks_20
-    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm31, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm31, zmm14                 ; AES: 16 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm31, zmm15                 ; AES: 20 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpxorq      zmm24, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm24                 ; AES: last round: the other text
+    vpshufb     zmm12, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm13, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpaddd      zmm14, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
+    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
+    vbroadcasti64x2 zmm16, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm12, zmm12, zmm16                 ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm16                 ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm16                 ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm16                 ; AES: + k_0
+    vaesenc     zmm12, zmm12, zmm2                  ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm2                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm2                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm3                  ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm3                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vpxorq      zmm16, zmm11, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm16, zmm12, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8], zmm16                         ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 256]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm20, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 320]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm21, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 320], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 384]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm22, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 384], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 448]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm23, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm16                   ; AES: written
-    add         rcx, 512                            ; next group
-    cmp         r9, 1024
-    jb          .rest
-.group:
-    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
+    vpxorq      zmm12, zmm11, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm12                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm13                    ; AES: written
+    vpxorq      zmm12, zmm11, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm12                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm14                   ; AES: written
+    vpxorq      zmm12, zmm11, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm12, zmm15, zmm12                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm12                   ; AES: written
+    vpshufb     zmm15, zmm31, zmm0                  ; AES: counter block
     vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm31, zmm13                 ; AES: 12 blocks ahead
+    vpaddd      zmm19, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm31, zmm14                 ; AES: 16 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm31, zmm15                 ; AES: 20 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vmovdqu64   zmm24, [r8 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm0                  ; C3·H^6: C
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vmovdqu64   zmm25, [r8 + 192]                   ; C4·H^5: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm0                  ; C4·H^5: C
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vmovdqu64   zmm26, [r8 + 256]                   ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm0                  ; C5·H^4: C
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C3·H^6: A0·A1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C4·H^5: A0·A1
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C5·H^4: A0·A1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpxorq      zmm27, zmm24, [rdi + 192]           ; C3·H^6: T = A + C1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vpxorq      zmm27, zmm25, [rdi + 256]           ; C4·H^5: T = A + C1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpxorq      zmm28, zmm26, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpxorq      zmm24, zmm24, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpxorq      zmm24, zmm25, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpxorq      zmm25, zmm26, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vmovdqu64   zmm24, [r8 + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vpshufb     zmm24, zmm24, zmm0                  ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vmovdqu64   zmm25, [r8 + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpshufb     zmm25, zmm25, zmm0                  ; C7·H^2: C
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpxorq      zmm26, zmm24, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vpxorq      zmm27, zmm25, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vpxorq      zmm24, zmm24, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vpxorq      zmm25, zmm25, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vmovdqu64   zmm24, [r8 + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vpshufb     zmm24, zmm24, zmm0                  ; C8·H^1: C
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vmovdqu64   zmm25, [r8 + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^7: C
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C8·H^1: A0·A1
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpxorq      zmm26, zmm12, [rcx]                 ; AES: k_Nr + text
-    vpxorq      zmm27, zmm24, [rdi + 512]           ; C8·H^1: T = A + C1
-    vaesenclast zmm16, zmm16, zmm26                 ; AES: last round: the other text
-    vpclmulqdq  zmm26, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
-    vmovdqu64   [r8 + 512], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vpxorq      zmm27, zmm25, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vpclmulqdq  zmm17, zmm27, zmm27, 0x10           ; C2·H^7: T0·T1
-    vmovdqu64   [r8 + 576], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vpternlogq  zmm30, zmm26, zmm17, 0x96           ; C1·H^8: LO += it
-    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
-    vpxorq      zmm17, zmm24, [rdi + 1152]          ; C8·H^1: U = A + C2
-    vmovdqu64   [r8 + 640], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C8·H^1: U0·U1
-    vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 704], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm25, [rdi + 768]           ; C2·H^7: U = A + C2
-    vpxorq      zmm18, zmm12, [rcx + 256]           ; AES: k_Nr + text
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: U0·U1
-    vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 768], zmm18                   ; AES: written
-    vpternlogq  zmm28, zmm17, zmm16, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm16, zmm12, [rcx + 320]           ; AES: k_Nr + text
-    vmovdqu64   zmm17, [r8]                         ; C1·H^8: C, bytes as in memory
-    vaesenclast zmm16, zmm21, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 832], zmm16                   ; AES: written
-    vpshufb     zmm16, zmm17, zmm0                  ; C1·H^8: C
-    vpxorq      zmm17, zmm12, [rcx + 384]           ; AES: k_Nr + text
-    vpxorq      zmm1, zmm16, zmm1                   ; C1·H^8: A = X + C
-    vaesenclast zmm16, zmm22, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 896], zmm16                   ; AES: written
-    vpclmulqdq  zmm16, zmm1, zmm1, 0x10             ; C1·H^8: A0·A1
-    vpxorq      zmm17, zmm12, [rcx + 448]           ; AES: k_Nr + text
-    vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
-    vpxorq      zmm16, zmm29, zmm16                 ; C1·H^8: S += it
-    vmovdqu64   [r8 + 960], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm1, [rdi + 64]             ; C1·H^8: T = A + C1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C1·H^8: T0·T1
-    vpternlogq  zmm30, zmm17, zmm16, 0x96           ; reduce: LO += S
-    vpxorq      zmm1, zmm1, [rdi + 704]             ; C1·H^8: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm28, zmm1, zmm16, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm1, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm16, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm16, zmm28, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm16, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm1, ymm16, ymm1                   ; reduce: add up the lanes
-    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm1, xmm16, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
+    vbroadcasti64x2 zmm20, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm15, zmm15, zmm20                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm20                 ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm2                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
+    vpxorq      zmm20, zmm11, [rcx + 256]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm15, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm20                   ; AES: written
+    vpxorq      zmm15, zmm11, [rcx + 320]           ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 320], zmm17                   ; AES: written
+    vpxorq      zmm15, zmm11, [rcx + 384]           ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 384], zmm18                   ; AES: written
+    vpxorq      zmm15, zmm11, [rcx + 448]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm19, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 448], zmm15                   ; AES: written
     add         rcx, 512                            ; next group
     add         r8, 512
     sub         r9, 512
-    cmp         r9, 1024
+    cmp         r9, 512
+    jb          .last
+    vbroadcasti64x2 zmm19, [rdi + 1856]             ; k_0
+    vpaddd      zmm21, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_minus_4]  ; the counters to come
+    vpshufb     zmm21, zmm21, zmm0                  ; counter block
+    vpxorq      zmm28, zmm21, zmm19                 ; + k_0
+    vpshufd     zmm19, zmm19, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
+.group:
+    vpshufd     zmm21, zmm31, 0x00                  ; AES
+    vpshufb     zmm14, zmm14, zmm0                  ; C3·H^6: C
+    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
+    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^5: C
+    vpaddd      zmm22, zmm21, [rel gcm128_avx512_winograd_clmul1_x32_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm20, zmm20, zmm0                  ; C5·H^4: C
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: as in memory
+    vpxorq      zmm22, zmm22, zmm19                 ; AES: + k_0
+    vpclmulqdq  zmm29, zmm14, zmm14, 0x10           ; C3·H^6: A0·A1
+    vmovdqa64   zmm23, zmm28
+    vpshufd     zmm23{k1}, zmm22, 0xff              ; AES
+    vmovdqa64   zmm24, zmm28
+    vpshufd     zmm24{k1}, zmm22, 0xaa              ; AES
+    vpclmulqdq  zmm25, zmm12, zmm12, 0x10           ; C4·H^5: A0·A1
+    vmovdqa64   zmm26, zmm28
+    vpshufd     zmm26{k1}, zmm22, 0x55              ; AES
+    vmovdqa64   zmm27, zmm28
+    vpshufd     zmm27{k1}, zmm22, 0x00              ; AES
+    vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C5·H^4: A0·A1
+    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
+    vpternlogq  zmm29, zmm25, zmm22, 0x96           ; C6·H^3: S += it
+    vaesenc     zmm22, zmm24, zmm2                  ; AES: round 1
+    vaesenc     zmm24, zmm26, zmm2                  ; AES: round 1
+    vpxorq      zmm25, zmm14, [rdi + 192]           ; C3·H^6: T = A + C1
+    vaesenc     zmm26, zmm27, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm30, zmm25, zmm25, 0x10           ; C3·H^6: T0·T1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 2
+    vpxorq      zmm25, zmm12, [rdi + 256]           ; C4·H^5: T = A + C1
+    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C4·H^5: T0·T1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
+    vpxorq      zmm27, zmm20, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5·H^4: T0·T1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 4
+    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 4
+    vaesenc     zmm25, zmm26, zmm5                  ; AES: round 4
+    vpxorq      zmm14, zmm14, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
+    vpclmulqdq  zmm26, zmm14, zmm14, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm14, zmm22, zmm6                  ; AES: round 5
+    vaesenc     zmm22, zmm24, zmm6                  ; AES: round 5
+    vpxorq      zmm12, zmm12, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
+    vpxorq      zmm20, zmm20, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vpternlogq  zmm26, zmm12, zmm20, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm12, zmm22, zmm8                  ; AES: round 7
+    vaesenc     zmm20, zmm24, zmm8                  ; AES: round 7
+    vpshufb     zmm17, zmm17, zmm0                  ; C6·H^3: C
+    vaesenc     zmm22, zmm23, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vpshufb     zmm18, zmm18, zmm0                  ; C7·H^2: C
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 8
+    vpclmulqdq  zmm23, zmm17, zmm17, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 9
+    vpclmulqdq  zmm24, zmm18, zmm18, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 9
+    vpternlogq  zmm29, zmm23, zmm24, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 9
+    vpxorq      zmm23, zmm11, [rcx]                 ; AES: k_Nr + text
+    vpxorq      zmm24, zmm17, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenclast zmm22, zmm22, zmm23                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm22                         ; AES: written
+    vpclmulqdq  zmm23, zmm24, zmm24, 0x10           ; C6·H^3: T0·T1
+    vpxorq      zmm24, zmm11, [rcx + 64]            ; AES: k_Nr + text
+    vpxorq      zmm25, zmm18, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenclast zmm24, zmm14, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm24                    ; AES: written
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7·H^2: T0·T1
+    vpxorq      zmm14, zmm11, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm12, zmm14                 ; AES: last round: the other text
+    vpternlogq  zmm30, zmm23, zmm25, 0x96           ; C8·H^1: LO += it
+    vmovdqu64   [r8 + 128], zmm14                   ; AES: written
+    vpxorq      zmm12, zmm11, [rcx + 192]           ; AES: k_Nr + text
+    vpxorq      zmm17, zmm17, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenclast zmm12, zmm20, zmm12                 ; AES: last round: the other text
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C6·H^3: U0·U1
+    vmovdqu64   [r8 + 192], zmm12                   ; AES: written
+    vpxorq      zmm18, zmm18, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7·H^2: U0·U1
+    vpaddd      zmm20, zmm21, [rel gcm128_avx512_winograd_clmul1_x32_words_1]  ; AES: four registers' numbers
+    vpternlogq  zmm26, zmm17, zmm18, 0x96           ; C8·H^1: HI += it
+    vpshufb     zmm17, zmm20, zmm0                  ; AES: as in memory
+    vpxorq      zmm17, zmm17, zmm19                 ; AES: + k_0
+    vpshufb     zmm15, zmm15, zmm0                  ; C8·H^1: C
+    vmovdqa64   zmm18, zmm28
+    vpshufd     zmm18{k1}, zmm17, 0xff              ; AES
+    vpshufb     zmm20, zmm13, zmm0                  ; C2·H^7: C
+    vmovdqa64   zmm13, zmm24                        ; AES
+    vmovdqa64   zmm21, zmm28
+    vpshufd     zmm21{k1}, zmm17, 0xaa              ; AES
+    vmovdqa64   zmm23, zmm28
+    vpshufd     zmm23{k1}, zmm17, 0x55              ; AES
+    vpclmulqdq  zmm24, zmm15, zmm15, 0x10           ; C8·H^1: A0·A1
+    vpshufd     zmm28{k1}, zmm17, 0x00              ; AES
+    vpclmulqdq  zmm17, zmm20, zmm20, 0x10           ; C2·H^7: A0·A1
+    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vpternlogq  zmm29, zmm24, zmm17, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm17, zmm23, zmm2                  ; AES: round 1
+    vpxorq      zmm23, zmm15, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenc     zmm24, zmm28, zmm2                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
+    vpxorq      zmm25, zmm20, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 3
+    vpternlogq  zmm30, zmm23, zmm25, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm23, zmm24, zmm4                  ; AES: round 3
+    vpxorq      zmm15, zmm15, [rdi + 1152]          ; C8·H^1: U = A + C2
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 4
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 4
+    vpxorq      zmm20, zmm20, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vpternlogq  zmm26, zmm15, zmm20, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm15, zmm23, zmm6                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vpshufb     zmm20, zmm16, zmm0                  ; C1·H^8: C
+    vmovdqa64   zmm16, zmm22                        ; AES
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vpxorq      zmm1, zmm20, zmm1                   ; C1·H^8: A = X + C
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vpclmulqdq  zmm20, zmm1, zmm1, 0x10             ; C1·H^8: A0·A1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
+    vpxorq      zmm20, zmm29, zmm20                 ; C1·H^8: S += it
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vpxorq      zmm22, zmm1, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 8
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C1·H^8: T0·T1
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vpternlogq  zmm30, zmm22, zmm20, 0x96           ; reduce: LO += S
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
+    vpxorq      zmm1, zmm1, [rdi + 704]             ; C1·H^8: U = A + C2
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 9
+    vaesenc     zmm22, zmm17, zmm10                 ; AES: round 9
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: U0·U1
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vpxorq      zmm17, zmm11, [rcx + 256]           ; AES: k_Nr + text
+    vpternlogq  zmm26, zmm1, zmm20, 0x96            ; reduce: HI += S
+    vaesenclast zmm20, zmm18, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm20                   ; AES: written
+    vpclmulqdq  zmm1, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm17, zmm11, [rcx + 320]           ; AES: k_Nr + text
+    vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
+    vpshufd     zmm21, zmm30, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [r8 + 320], zmm17                   ; AES: written
+    vpternlogq  zmm21, zmm26, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm1, zmm11, [rcx + 384]            ; AES: k_Nr + text
+    vaesenclast zmm18, zmm22, zmm1                  ; AES: last round: the other text
+    vextracti64x4 ymm1, zmm21, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 384], zmm18                   ; AES: written
+    vpxorq      zmm22, zmm11, [rcx + 448]           ; AES: k_Nr + text
+    vpxorq      ymm1, ymm21, ymm1                   ; reduce: add up the lanes
+    vaesenclast zmm15, zmm15, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 448], zmm15                   ; AES: written
+    vextracti64x2 xmm21, ymm1, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm1, xmm21, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    add         rcx, 512                            ; next group
+    add         r8, 512
+    sub         r9, 512
+    cmp         r9, 512
     jae         .group
 .after_group:
-.rest:
-    mov         r11, r8
-    mov         rbx, r9
-    cmp         rbx, 512
-    jb          .fewer
-    add         r8, 512
-    sub         r9, 512
-.fewer:
-    vpxorq      xmm13, xmm13, xmm13
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+.last:
+    vpshufb     zmm14, zmm14, zmm0                  ; C3·H^6: C
+    vpxorq      zmm19, zmm14, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm21, zmm14, [rdi + 832]           ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm25, zmm14, zmm14, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm26, zmm19, zmm19, 0x10           ; C3·H^6: T0·T1
+    vpclmulqdq  zmm27, zmm21, zmm21, 0x10           ; C3·H^6: U0·U1
+    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^5: C
+    vpxorq      zmm14, zmm12, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpxorq      zmm19, zmm12, [rdi + 896]           ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4·H^5: A0·A1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4·H^5: T0·T1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C4·H^5: U0·U1
+    vpshufb     zmm20, zmm20, zmm0                  ; C5·H^4: C
+    vpxorq      zmm21, zmm20, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm22, zmm20, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5·H^4: A0·A1
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5·H^4: T0·T1
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C5·H^4: U0·U1
+    vpshufb     zmm17, zmm17, zmm0                  ; C6·H^3: C
+    vpxorq      zmm23, zmm17, [rdi + 384]           ; C6·H^3: T = A + C1
+    vpxorq      zmm24, zmm17, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C6·H^3: A0·A1
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C6·H^3: T0·T1
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  zmm25, zmm12, zmm20, 0x96           ; C6·H^3: S += it
+    vpternlogq  zmm26, zmm14, zmm21, 0x96           ; C6·H^3: LO += it
+    vpternlogq  zmm27, zmm19, zmm22, 0x96           ; C6·H^3: HI += it
+    vpshufb     zmm12, zmm18, zmm0                  ; C7·H^2: C
+    vpxorq      zmm14, zmm12, [rdi + 448]           ; C7·H^2: T = A + C1
+    vpxorq      zmm18, zmm12, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7·H^2: A0·A1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7·H^2: T0·T1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7·H^2: U0·U1
+    vpshufb     zmm15, zmm15, zmm0                  ; C8·H^1: C
+    vpxorq      zmm19, zmm15, [rdi + 512]           ; C8·H^1: T = A + C1
+    vpxorq      zmm20, zmm15, [rdi + 1152]          ; C8·H^1: U = A + C2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8·H^1: A0·A1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C8·H^1: T0·T1
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C8·H^1: U0·U1
+    vpternlogq  zmm25, zmm17, zmm12, 0x96           ; C8·H^1: S += it
+    vpternlogq  zmm26, zmm23, zmm14, 0x96           ; C8·H^1: LO += it
+    vpternlogq  zmm27, zmm24, zmm18, 0x96           ; C8·H^1: HI += it
+    vpshufb     zmm12, zmm13, zmm0                  ; C2·H^7: C
+    vpxorq      zmm13, zmm12, [rdi + 128]           ; C2·H^7: T = A + C1
+    vpxorq      zmm14, zmm12, [rdi + 768]           ; C2·H^7: U = A + C2
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2·H^7: A0·A1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2·H^7: T0·T1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C2·H^7: U0·U1
+    vpshufb     zmm16, zmm16, zmm0                  ; C1·H^8: C
+    vpxorq      zmm1, zmm16, zmm1                   ; C1·H^8: A = X + C
+    vpxorq      zmm16, zmm1, [rdi + 64]             ; C1·H^8: T = A + C1
+    vpxorq      zmm17, zmm1, [rdi + 704]            ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C1·H^8: T0·T1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  zmm25, zmm15, zmm12, 0x96           ; C1·H^8: S += it
+    vpternlogq  zmm26, zmm19, zmm13, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm27, zmm20, zmm14, 0x96           ; C1·H^8: HI += it
+    vpxorq      zmm1, zmm25, zmm1                   ; C1·H^8: S += it
+    vpternlogq  zmm26, zmm16, zmm1, 0x96            ; reduce: LO += S
+    vpternlogq  zmm27, zmm17, zmm1, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm1, zmm26, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm12, zmm26, 0x4e                  ; reduce: (LO1, LO0)
+    vpternlogq  zmm12, zmm27, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm12, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm1, ymm12, ymm1                   ; reduce: add up the lanes
+    vextracti64x2 xmm12, ymm1, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm1, xmm12, [rdi + 1344], 0x96     ; reduce: minus the key terms
     cmp         r9, 0x00
-    je          .written
+    je          .store                              ; reduce
+.rest:
+    mov         r11, r9                             ; reduce
+    vpxorq      xmm12, xmm12, xmm12                 ; reduce
+    vpxorq      xmm13, xmm13, xmm13                 ; reduce
+    vpxorq      xmm14, xmm14, xmm14                 ; reduce
+    vpxorq      xmm15, xmm15, xmm15                 ; reduce
+    vpxorq      xmm16, xmm16, xmm16                 ; reduce
+    vpxorq      xmm17, xmm17, xmm17                 ; reduce
+    vpxorq      xmm18, xmm18, xmm18                 ; reduce
+    vpxorq      xmm19, xmm19, xmm19                 ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
-    jb          .under_4
-    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    jb          .under_4                            ; reduce
+    vpshufb     zmm12, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm13, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
+    vpaddd      zmm14, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpxorq      zmm18, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm14, zmm14, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm14                         ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm14, zmm16, zmm14                 ; AES: last round: the other text
+    vbroadcasti64x2 zmm20, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm12, zmm12, zmm20                 ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm20                 ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm20                 ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm20                 ; AES: + k_0
+    vaesenc     zmm12, zmm12, zmm2                  ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm2                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm2                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm3                  ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm3                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vpxorq      zmm20, zmm11, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm12, zmm12, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm12                         ; AES: written
+    vpxorq      zmm20, zmm11, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm13                    ; AES: written
+    vpxorq      zmm20, zmm11, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm20                 ; AES: last round: the other text
     vmovdqu64   [r8 + 128], zmm14                   ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm14, zmm17, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm14                   ; AES: written
+    vpxorq      zmm20, zmm11, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm15                   ; AES: written
     add         rcx, 256
     add         r8, 256
     sub         r9, 256
 .under_4:
     cmp         r9, 0x80
     jb          .under_2
-    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
+    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vpxorq      zmm16, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm14, zmm14, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm14                         ; AES: written
-    vpxorq      zmm14, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
+    vbroadcasti64x2 zmm20, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
+    vpxorq      zmm20, zmm11, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm16                         ; AES: written
+    vpxorq      zmm20, zmm11, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm17                    ; AES: written
     add         rcx, 0x80
     add         r8, 0x80
     sub         r9, 0x80
 .under_2:
     cmp         r9, 0x40
     jb          .under_1
-    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
+    vpshufb     zmm18, zmm31, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
-    vpxorq      zmm15, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm14, zmm14, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm14                         ; AES: written
+    vbroadcasti64x2 zmm20, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
+    vpxorq      zmm20, zmm11, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm18                         ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]  ; AES
     sub         rax, r9                             ; AES
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .given_longest                      ; AES
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
-    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 64]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm13, zmm13, xmm14, 0x02          ; AES: with them
+    vmovdqu64   ymm19, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm20, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm20, xmm20, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm19, xmm20, 0x02          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_33:
     cmp         r9, 0x11
     jb          .given_under_17                     ; AES
-    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 48]            ; AES: those of the last block, zero-padded
-    vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
+    vmovdqu64   xmm19, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm20, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm20, xmm20, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm19, ymm19, xmm20, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
-    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm19, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
-    vmovq       xmm13, [rcx]                        ; AES: the first bytes
-    vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
-    vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
-    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm19, [rcx]                        ; AES: the first bytes
+    vmovq       xmm20, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm20, xmm20, [rax + 24]            ; AES: in their places
+    vporq       xmm19, xmm19, xmm20                 ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
     jb          .given_under_4                      ; AES
-    vmovd       xmm13, [rcx]                        ; AES: the first bytes
-    vmovd       xmm14, [rcx + r9 - 4]               ; AES: the last bytes
-    vpshufb     xmm14, xmm14, [rax + 20]            ; AES: in their places
-    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    jmp         .given_done                         ; AES
+    vmovd       xmm19, [rcx]                        ; AES: the first bytes
+    vmovd       xmm20, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm20, xmm20, [rax + 20]            ; AES: in their places
+    vporq       xmm19, xmm19, xmm20                 ; AES: zero-padded
+    jmp         short .given_done                   ; AES
 .given_under_4:
     movzx       r10d, byte [rcx]                    ; AES: byte 0
-    vmovq       xmm13, r10                          ; AES
+    vmovq       xmm19, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
     mov         r10, r9
     shr         r10, 0x01                           ; AES
     movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
-    vmovq       xmm14, r10                          ; AES
+    vmovq       xmm20, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
-    vpslldq     xmm14, xmm14, 0x01                  ; AES
-    vporq       xmm13, xmm13, xmm14                 ; AES
+    vpslldq     xmm20, xmm20, 0x01                  ; AES
+    vporq       xmm19, xmm19, xmm20                 ; AES
     movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
-    vmovq       xmm14, rcx                          ; AES
+    vmovq       xmm20, rcx                          ; AES
     mov         ecx, 0x00                           ; AES: no byte stays
-    vpslldq     xmm14, xmm14, 0x02                  ; AES
-    vporq       xmm13, xmm13, xmm14                 ; AES
-    vpandq      xmm13, xmm13, [rax + 112]           ; AES: zero-padded
+    vpslldq     xmm20, xmm20, 0x02                  ; AES
+    vporq       xmm19, xmm19, xmm20                 ; AES
+    vpandq      xmm19, xmm19, [rax + 112]           ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_longest:
-    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
-    vinserti64x2 zmm13, zmm13, [rcx + 32], 0x02     ; AES: and the third
-    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm14, xmm14, [rax + 80]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm13, zmm13, xmm14, 0x03          ; AES: with them
+    vmovdqu64   ymm19, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm19, zmm19, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm20, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm20, xmm20, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm19, xmm20, 0x03          ; AES: with them
 .given_done:
-    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm14, zmm2                   ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
+    vpshufb     zmm20, zmm31, zmm0                  ; AES: counter block
+    vbroadcasti64x2 zmm21, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm20, zmm20, zmm21                 ; AES: + k_0
+    vaesenc     zmm2, zmm20, zmm2                   ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
+    vpxorq      zmm3, zmm11, zmm19                  ; AES: k_Nr + text
     vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
-    vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
+    vpandq      zmm19, zmm3, [rax + 112]            ; AES: zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
     vmovdqu64   [r8], ymm3                          ; AES: written
@@ -1103,7 +1185,6 @@ gcm128_avx512_winograd_clmul1_x32_encrypt:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
     vmovdqu64   [r8], xmm3                          ; AES: written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
@@ -1130,7 +1211,6 @@ gcm128_avx512_winograd_clmul1_x32_encrypt:
     vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
     vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
     vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_longest:
     vextracti64x2 xmm2, zmm3, 0x02                  ; AES
@@ -1149,152 +1229,109 @@ gcm128_avx512_winograd_clmul1_x32_encrypt:
     vmovq       xmm2, r9                            ; AES
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .written:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 512
-    jb          .tail
-    vmovdqu64   zmm2, [r11 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^6: C
-    vpxorq      zmm3, zmm2, [rdi + 192]             ; C3·H^6: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 832]             ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C3·H^6: A0·A1
-    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^6: T0·T1
-    vpclmulqdq  zmm14, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
-    vmovdqu64   zmm2, [r11 + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^5: C
-    vpxorq      zmm3, zmm2, [rdi + 256]             ; C4·H^5: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 896]             ; C4·H^5: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vmovdqu64   zmm5, [r11 + 256]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^4: C
-    vpxorq      zmm6, zmm5, [rdi + 320]             ; C5·H^4: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 960]             ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: U0·U1
-    vmovdqu64   zmm8, [r11 + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm0                    ; C6·H^3: C
-    vpxorq      zmm9, zmm8, [rdi + 384]             ; C6·H^3: T = A + C1
-    vpxorq      zmm10, zmm8, [rdi + 1024]           ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: U0·U1
-    vpternlogq  zmm11, zmm2, zmm5, 0x96             ; C6·H^3: S += it
-    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C6·H^3: LO += it
-    vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C6·H^3: HI += it
-    vmovdqu64   zmm2, [r11 + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C7·H^2: C
-    vpxorq      zmm3, zmm2, [rdi + 448]             ; C7·H^2: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: U0·U1
-    vmovdqu64   zmm5, [r11 + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C8·H^1: C
-    vpxorq      zmm6, zmm5, [rdi + 512]             ; C8·H^1: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: U0·U1
-    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C8·H^1: S += it
-    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C8·H^1: LO += it
-    vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm2, [r11 + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C2·H^7: C
-    vpxorq      zmm3, zmm2, [rdi + 128]             ; C2·H^7: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 768]             ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: U0·U1
-    vmovdqu64   zmm8, [r11]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm0                    ; C1·H^8: C
-    vpxorq      zmm1, zmm8, zmm1                    ; C1·H^8: A = X + C
-    vpxorq      zmm8, zmm1, [rdi + 64]              ; C1·H^8: T = A + C1
-    vpxorq      zmm9, zmm1, [rdi + 704]             ; C1·H^8: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C1·H^8: S += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C1·H^8: LO += it
-    vpternlogq  zmm14, zmm7, zmm4, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm1, zmm11, zmm1                   ; C1·H^8: S += it
-    vpternlogq  zmm12, zmm8, zmm1, 0x96             ; reduce: LO += S
-    vpternlogq  zmm14, zmm9, zmm1, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm1, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm14, zmm1, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm2, [rdi + 1344], 0x96      ; reduce: minus the key terms
-    add         r11, 512                            ; reduce
-    sub         rbx, 512                            ; reduce
-.tail:
-    cmp         rbx, 0x00
-    je          .store                              ; reduce
-    lea         rax, [rbx + 15]                     ; reduce
-    and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 576]                    ; reduce
-    sub         rcx, rax                            ; reduce: H^m
-    vmovdqu64   xmm2, [rcx + 1280]                  ; reduce: R_m: the key terms of H^m … H^1
-    cmp         rbx, 0x40
-    jae         .tail_first                         ; reduce
-    vpxorq      xmm3, xmm3, xmm3                    ; reduce
-    vpxorq      xmm4, xmm4, xmm4                    ; reduce
-    vpxorq      xmm8, xmm8, xmm8                    ; reduce
-    jmp         .tail_rest                          ; reduce
-.tail_first:
-    vmovdqu64   zmm3, [r11]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
-    vpxorq      zmm1, zmm3, zmm1                    ; C·H^m: A = X + C
-    vpxorq      zmm4, zmm1, [rcx]                   ; C·H^m: T = A + C1
-    vpxorq      zmm5, zmm1, [rcx + 640]             ; C·H^m: U = A + C2
-    vpclmulqdq  zmm3, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
-    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
-    add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jb          .tail_after_block
-.tail_block:
-    vmovdqu64   zmm5, [r11]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
-    vpxorq      zmm6, zmm5, [rcx]                   ; C·H^i: T = A + C1
-    vpxorq      zmm7, zmm5, [rcx + 640]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
+    lea         rax, [r11 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 576]
+    sub         rcx, rax                            ; H^m
+    vmovdqu64   xmm2, [rcx + 1280]                  ; R_m: the key terms of H^m … H^1
+    vpxorq      xmm9, xmm9, xmm9
+    vpxorq      xmm10, xmm10, xmm10
+    vpxorq      xmm11, xmm11, xmm11
+    cmp         r11, 256
+    jb          .tail_under_4
+    vpshufb     zmm3, zmm15, zmm0                   ; C·H^i: C
+    vpxorq      zmm4, zmm3, [rcx + 192]             ; C·H^i: T = A + C1
+    vpxorq      zmm5, zmm3, [rcx + 832]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: U0·U1
+    vpshufb     zmm6, zmm14, zmm0                   ; C·H^i: C
+    vpxorq      zmm7, zmm6, [rcx + 128]             ; C·H^i: T = A + C1
+    vpxorq      zmm8, zmm6, [rcx + 768]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
+    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C·H^i: S += it
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C·H^i: LO += it
+    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C·H^i: HI += it
+    vpshufb     zmm3, zmm13, zmm0                   ; C·H^i: C
+    vpxorq      zmm4, zmm3, [rcx + 64]              ; C·H^i: T = A + C1
+    vpxorq      zmm5, zmm3, [rcx + 704]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: U0·U1
+    vpshufb     zmm6, zmm12, zmm0                   ; C·H^i: C
+    vpxorq      zmm1, zmm6, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm6, zmm1, [rcx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm1, [rcx + 640]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: LO += it
-    vpxorq      zmm8, zmm8, zmm7                    ; C·H^i: HI += it
-    add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         rbx, 0x00
-    je          .tail_reduce
-.tail_rest:
-    vpshufb     zmm5, zmm13, zmm0                   ; C
-    vpxorq      zmm1, zmm5, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm5, zmm1, [rcx]                   ; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm1, [rcx + 640]             ; C·H^i: U = A + C2
+    vpternlogq  zmm9, zmm3, zmm1, 0x96              ; C·H^i: S += it
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C·H^i: LO += it
+    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C·H^i: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^i
+    add         rcx, 256                            ; the next powers
+    sub         r11, 256
+.tail_under_4:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x80
+    jb          .tail_under_2
+    vpshufb     zmm3, zmm17, zmm0                   ; C·H^i: C
+    vpxorq      zmm4, zmm3, [rcx + 64]              ; C·H^i: T = A + C1
+    vpxorq      zmm5, zmm3, [rcx + 704]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: U0·U1
+    vpshufb     zmm6, zmm16, zmm0                   ; C·H^i: C
+    vpxorq      zmm1, zmm6, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm6, zmm1, [rcx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm1, [rcx + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm1                    ; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm5                    ; C·H^i: LO += it
-    vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: HI += it
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpternlogq  zmm9, zmm3, zmm1, 0x96              ; C·H^i: S += it
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C·H^i: LO += it
+    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C·H^i: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^i
+    add         rcx, 0x80                           ; the next powers
+    sub         r11, 0x80
+.tail_under_2:
+    cmp         r11, 0x40
+    jb          .tail_under_1
+    vpshufb     zmm3, zmm18, zmm0                   ; C·H^i: C
+    vpxorq      zmm1, zmm3, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm3, zmm1, [rcx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm4, zmm1, [rcx + 640]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm9, zmm9, zmm1                    ; C·H^i: S += it
+    vpxorq      zmm10, zmm10, zmm3                  ; C·H^i: LO += it
+    vpxorq      zmm11, zmm11, zmm4                  ; C·H^i: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^i
+    add         rcx, 0x40                           ; the next powers
+    sub         r11, 0x40
+.tail_under_1:
+    cmp         r11, 0x00
+    je          .tail_reduce
+    vpshufb     zmm3, zmm19, zmm0                   ; C·H^i: C
+    vpxorq      zmm1, zmm3, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm3, zmm1, [rcx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm4, zmm1, [rcx + 640]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm9, zmm9, zmm1                    ; C·H^i: S += it
+    vpxorq      zmm10, zmm10, zmm3                  ; C·H^i: LO += it
+    vpxorq      zmm11, zmm11, zmm4                  ; C·H^i: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^i
 .tail_reduce:
-    vpxorq      zmm1, zmm4, zmm3                    ; reduce: LO += S
-    vpclmulqdq  zmm4, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm10, zmm9                   ; reduce: LO += S
+    vpclmulqdq  zmm3, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm3, zmm1, 0x96              ; reduce: + HI
-    vpxorq      zmm1, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm11, zmm9, zmm1, 0x96             ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm11                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
@@ -1306,7 +1343,6 @@ gcm128_avx512_winograd_clmul1_x32_encrypt:
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -2391,7 +2427,6 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpxorq      xmm2, xmm2, xmm3                    ; S = X + the last block
 .text:
     mov         rbx, r12
-    vbroadcasti64x2 zmm3, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm16, [rdi + 1872]             ; k_1
     vbroadcasti64x2 zmm17, [rdi + 1888]             ; k_2
     vbroadcasti64x2 zmm18, [rdi + 1904]             ; k_3
@@ -2402,383 +2437,387 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vbroadcasti64x2 zmm23, [rdi + 1984]             ; k_8
     vbroadcasti64x2 zmm24, [rdi + 2000]             ; k_9
     vbroadcasti64x2 zmm25, [rdi + 2016]             ; k_10
-    vpshufb     zmm4, zmm0, zmm1                    ; counter block
+    vpshufb     zmm3, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_one]  ; the next counters
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 513
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm5, r12
+    vmovq       xmm4, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm6, r8
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
+    vmovq       xmm5, r8
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     cmp         rbx, 0x41
     jae         .alone_more
     cmp         rbx, 0x11
     jae         .alone_from_17
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x01
     jae         .alone_from_1
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm0, xmm5, xmm5, 0x10              ; lengths: A0·A1
-    vmovdqu64   xmm4, [rdi + 1872]                  ; AES: k_1
-    vpclmulqdq  xmm7, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vpxorq      xmm8, xmm0, xmm7                    ; S: S += it
-    vmovdqu64   xmm0, [rdi + 1888]                  ; AES: k_2
-    vaesenc     xmm0, xmm3, xmm0                    ; AES: round 2
-    vpxorq      xmm3, xmm5, [rdi + 560]             ; lengths: T = A + C1
-    vmovdqu64   xmm4, [rdi + 1904]                  ; AES: k_3
-    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 3
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: T0·T1
-    vmovdqu64   xmm4, [rdi + 1920]                  ; AES: k_4
-    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
-    vpxorq      xmm4, xmm2, [rdx - 16]              ; S: T = A + C1
-    vmovdqu64   xmm7, [rdi + 1936]                  ; AES: k_5
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; S: T0·T1
-    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 5
-    vmovdqu64   xmm7, [rdi + 1952]                  ; AES: k_6
-    vpxorq      xmm9, xmm3, xmm4                    ; S: LO += it
-    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 6
+    vmovdqu64   xmm5, [rdx + 1264]                  ; the key terms of all powers that are met
+    vbroadcasti64x2 zmm0, [rdi + 1856]              ; AES: k_0
+    vpclmulqdq  xmm6, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpxorq      zmm0, zmm3, zmm0                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
+    vmovdqu64   xmm7, [rdi + 1872]                  ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 1
+    vpxorq      xmm8, xmm6, xmm3                    ; S: S += it
+    vmovdqu64   xmm3, [rdi + 1888]                  ; AES: k_2
+    vpxorq      xmm6, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 2
+    vmovdqu64   xmm3, [rdi + 1904]                  ; AES: k_3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 3
+    vmovdqu64   xmm3, [rdi + 1920]                  ; AES: k_4
+    vpxorq      xmm7, xmm2, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 4
+    vmovdqu64   xmm3, [rdi + 1936]                  ; AES: k_5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 5
+    vmovdqu64   xmm3, [rdi + 1952]                  ; AES: k_6
+    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 6
     vmovdqu64   xmm3, [rdi + 1968]                  ; AES: k_7
-    vpxorq      xmm4, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
     vaesenc     xmm0, xmm0, xmm3                    ; AES: round 7
     vmovdqu64   xmm3, [rdi + 1984]                  ; AES: k_8
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
     vaesenc     xmm0, xmm0, xmm3                    ; AES: round 8
-    vmovdqu64   xmm3, [rdi + 2000]                  ; AES: k_9
     vpxorq      xmm2, xmm2, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   xmm3, [rdi + 2000]                  ; AES: k_9
     vaesenc     xmm0, xmm0, xmm3                    ; AES: round 9
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vaesenclast xmm0, xmm0, xmm25                   ; AES: E_K(J_0)
     vpxorq      xmm26, xmm4, xmm2                   ; S: HI += it
     vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
     sub         rcx, rbx
     cmp         rbx, 0x08
     jae         .alone_in_1_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm6, [r9]                          ; the first bytes
-    vmovd       xmm7, [r9 + rbx - 4]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm6, xmm7                    ; zero-padded
+    vmovd       xmm5, [r9]                          ; the first bytes
+    vmovd       xmm6, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rcx + 20]              ; in their places
+    vporq       xmm6, xmm5, xmm6                    ; zero-padded
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm6, rdx
+    vmovq       xmm5, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm7, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x01
-    vporq       xmm6, xmm6, xmm7
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm7, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x02
-    vporq       xmm6, xmm6, xmm7
-    vpandq      xmm7, xmm6, [rcx + 112]             ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm6, xmm5, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm6, [r9]                          ; the first bytes
-    vmovq       xmm7, [r9 + rbx - 8]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm6, xmm7                    ; zero-padded
+    vmovq       xmm5, [r9]                          ; the first bytes
+    vmovq       xmm6, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rcx + 24]              ; in their places
+    vporq       xmm6, xmm5, xmm6                    ; zero-padded
 .alone_in_1_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    vpxorq      xmm6, xmm6, [rsi + 1264]            ; the key terms of all powers that are met
+    vmovdqu64   xmm5, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm5, xmm5, [rsi + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm8, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm3, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vpxorq      xmm3, xmm7, xmm3                    ; S: S += it
+    vaesenc     xmm7, xmm8, xmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm8, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm7, xmm7, xmm17                   ; AES: round 2
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm7, xmm7, xmm18                   ; AES: round 3
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpxorq      xmm9, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     xmm7, xmm7, xmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     xmm7, xmm7, xmm20                   ; AES: round 5
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     xmm7, xmm7, xmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm7, xmm7, xmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vaesenc     xmm7, xmm7, xmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
     vpxorq      xmm2, xmm2, [rsi + 624]             ; S: U = A + C2
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm7, xmm7, xmm24                   ; AES: round 9
+    vaesenclast xmm7, xmm7, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vpxorq      zmm3, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rcx + 112]             ; AES: C, zero-padded
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm4, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
-    vpxorq      zmm5, zmm2, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm4, zmm2, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rsi + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm4, zmm2                    ; C1: S += it
-    vpxorq      zmm9, zmm9, zmm3                    ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm5                   ; C1: HI += it
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm8, zmm3, zmm2                    ; C1: S += it
+    vpxorq      zmm6, zmm9, zmm4                    ; C1: LO += it
+    vpxorq      zmm26, zmm0, zmm7                   ; C1: HI += it
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_out_1_under_4
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vmovd       [rbp], xmm7                         ; the first bytes
-    vpshufb     xmm0, xmm7, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [rbp], xmm10                        ; the first bytes
+    vpshufb     xmm0, xmm10, [rcx + rbx + 12]       ; the last bytes
     vmovd       [rbp + rbx - 4], xmm0               ; the last bytes
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpextrb     byte [rbp], xmm7, 0x00              ; the first bytes
+    vpextrb     byte [rbp], xmm10, 0x00             ; the first bytes
     mov         rdx, rbx
     shr         rdx, 0x01
-    vpshufb     xmm0, xmm7, [rcx + rdx + 16]
+    vpshufb     xmm0, xmm10, [rcx + rdx + 16]
     vpextrb     byte [rbp + rdx], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm7, [rcx + rbx + 15]        ; the last bytes
+    vpshufb     xmm0, xmm10, [rcx + rbx + 15]       ; the last bytes
     vpextrb     byte [rbp + rbx - 1], xmm0, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpextrq     [rbp], xmm7, 0x00                   ; the first bytes
-    vpshufb     xmm0, xmm7, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [rbp], xmm10, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm10, [rcx + rbx + 8]        ; the last bytes
     vpextrq     [rbp + rbx - 8], xmm0, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
+    vmovdqu64   xmm5, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm5, xmm5, [rdx + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm8, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm3, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vpxorq      xmm3, xmm7, xmm3                    ; S: S += it
+    vaesenc     xmm7, xmm8, xmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm8, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm7, xmm7, xmm17                   ; AES: round 2
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm7, xmm7, xmm18                   ; AES: round 3
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpxorq      xmm9, xmm2, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm7, xmm7, xmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     xmm7, xmm7, xmm20                   ; AES: round 5
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     xmm7, xmm7, xmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm7, xmm7, xmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vaesenc     xmm7, xmm7, xmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
     vpxorq      xmm2, xmm2, [rdx + 624]             ; S: U = A + C2
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm7, xmm7, xmm24                   ; AES: round 9
+    vaesenclast xmm7, xmm7, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vpxorq      zmm3, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_first_1]  ; AES: C, zero-padded
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm4, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_first_1]  ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm4, zmm2, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rdx + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm4, zmm2                    ; C1: S += it
-    vpxorq      zmm9, zmm9, zmm3                    ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm5                   ; C1: HI += it
-    vmovdqu64   [rbp], xmm7                         ; written
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm8, zmm3, zmm2                    ; C1: S += it
+    vpxorq      zmm6, zmm9, zmm4                    ; C1: LO += it
+    vpxorq      zmm26, zmm0, zmm7                   ; C1: HI += it
+    vmovdqu64   [rbp], xmm10                        ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm6, [r9]                          ; whole blocks
-    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm5, xmm6, 0x01             ; with them
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    vpxorq      xmm6, xmm6, [rsi + 1264]            ; the key terms of all powers that are met
+    vmovdqu64   xmm5, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm5, xmm5, [rsi + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm8, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm3, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vpxorq      xmm3, xmm7, xmm3                    ; S: S += it
+    vaesenc     xmm7, xmm8, xmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm8, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm7, xmm7, xmm17                   ; AES: round 2
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm7, xmm7, xmm18                   ; AES: round 3
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpxorq      xmm9, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     xmm7, xmm7, xmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     xmm7, xmm7, xmm20                   ; AES: round 5
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     xmm7, xmm7, xmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm7, xmm7, xmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vaesenc     xmm7, xmm7, xmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
     vpxorq      xmm2, xmm2, [rsi + 624]             ; S: U = A + C2
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm7, xmm7, xmm24                   ; AES: round 9
+    vaesenclast xmm7, xmm7, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vpxorq      zmm3, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rcx + 112]             ; AES: C, zero-padded
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm4, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
-    vpxorq      zmm5, zmm2, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm4, zmm2, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rsi + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm4, zmm2                    ; C1: S += it
-    vpxorq      zmm9, zmm9, zmm3                    ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm5                   ; C1: HI += it
-    vmovdqu64   [rbp], xmm7                         ; written
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm8, zmm3, zmm2                    ; C1: S += it
+    vpxorq      zmm6, zmm9, zmm4                    ; C1: LO += it
+    vpxorq      zmm26, zmm0, zmm7                   ; C1: HI += it
+    vmovdqu64   [rbp], xmm10                        ; written
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm0, zmm7, 0x01
-    vpxorq      xmm0, xmm0, xmm7                    ; what the end differs by
+    vextracti64x2 xmm0, zmm10, 0x01
+    vpxorq      xmm0, xmm0, xmm10                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rcx + rbx - 16]        ; at the end
-    vpshufb     xmm2, xmm7, [rcx + rbx + 160]       ; in front
+    vpshufb     xmm2, xmm10, [rcx + rbx + 160]      ; in front
     vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
     vmovdqu64   [rbp + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_33:
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm6, [r9]                          ; whole blocks
-    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm5, xmm6, 0x02             ; with them
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    vpxorq      xmm6, xmm6, [rsi + 1264]            ; the key terms of all powers that are met
+    vmovdqu64   xmm5, [rdi + 1840]                  ; the key term of H
+    vpxorq      xmm5, xmm5, [rsi + 1264]            ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm8, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm3, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vpxorq      xmm3, xmm7, xmm3                    ; S: S += it
+    vaesenc     xmm7, xmm8, xmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm8, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm7, xmm7, xmm17                   ; AES: round 2
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm7, xmm7, xmm18                   ; AES: round 3
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpxorq      xmm9, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     xmm7, xmm7, xmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     xmm7, xmm7, xmm20                   ; AES: round 5
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     xmm7, xmm7, xmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm7, xmm7, xmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vaesenc     xmm7, xmm7, xmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
     vpxorq      xmm2, xmm2, [rsi + 624]             ; S: U = A + C2
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm7, xmm7, xmm24                   ; AES: round 9
+    vaesenclast xmm7, xmm7, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vpxorq      zmm3, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rcx + 112]             ; AES: C, zero-padded
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm4, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
-    vpxorq      zmm5, zmm2, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm4, zmm2, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rsi + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm4, zmm2                    ; C1: S += it
-    vpxorq      zmm9, zmm9, zmm3                    ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm5                   ; C1: HI += it
-    vmovdqu64   [rbp], ymm7                         ; written
-    vextracti64x2 xmm0, zmm7, 0x01
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm8, zmm3, zmm2                    ; C1: S += it
+    vpxorq      zmm6, zmm9, zmm4                    ; C1: LO += it
+    vpxorq      zmm26, zmm0, zmm7                   ; C1: HI += it
+    vmovdqu64   [rbp], ymm10                        ; written
+    vextracti64x2 xmm0, zmm10, 0x01
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm2, zmm7, 0x02
+    vextracti64x2 xmm2, zmm10, 0x02
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rcx + rbx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rcx + rbx + 144]       ; in front
@@ -2786,135 +2825,137 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vmovdqu64   [rbp + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm6, [r9]                          ; whole blocks
-    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [r9]                          ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm6, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm5, xmm6, 0x03             ; with them
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 560]
     sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm6, [rsi + 1264]                  ; the key terms of all powers that are met
+    vmovdqu64   xmm5, [rsi + 1264]                  ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm8, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm3, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vpxorq      xmm3, xmm7, xmm3                    ; S: S += it
+    vaesenc     xmm7, xmm8, xmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm8, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm7, xmm7, xmm17                   ; AES: round 2
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm7, xmm7, xmm18                   ; AES: round 3
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpxorq      xmm9, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     xmm7, xmm7, xmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
+    vaesenc     xmm7, xmm7, xmm20                   ; AES: round 5
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
+    vaesenc     xmm7, xmm7, xmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm7, xmm7, xmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vaesenc     xmm7, xmm7, xmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
     vpxorq      xmm2, xmm2, [rsi + 624]             ; S: U = A + C2
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vaesenc     xmm7, xmm7, xmm24                   ; AES: round 9
+    vaesenclast xmm7, xmm7, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vpxorq      zmm3, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
-    vpandq      zmm2, zmm7, [rcx + 112]             ; AES: C, zero-padded
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm0, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm4, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
-    vpxorq      zmm5, zmm2, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm4, zmm2, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rsi + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm4, zmm2                    ; C1: S += it
-    vpxorq      zmm9, zmm9, zmm3                    ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm5                   ; C1: HI += it
-    vextracti64x2 xmm0, zmm7, 0x02
-    vmovdqu64   [rbp], ymm7                         ; written
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm8, zmm3, zmm2                    ; C1: S += it
+    vpxorq      zmm6, zmm9, zmm4                    ; C1: LO += it
+    vpxorq      zmm26, zmm0, zmm7                   ; C1: HI += it
+    vextracti64x2 xmm0, zmm10, 0x02
+    vmovdqu64   [rbp], ymm10                        ; written
     vmovdqu64   [rbp + 32], xmm0                    ; written
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm2, zmm7, 0x03
+    vextracti64x2 xmm2, zmm10, 0x03
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rcx + rbx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rcx + rbx + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
     vmovdqu64   [rbp + rbx - 16], xmm0              ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
+    vmovdqu64   zmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
+    vmovdqu64   xmm5, [rdx + 1264]                  ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; lengths: A0·A1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; S: A0·A1
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm8, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm3, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vpxorq      xmm4, xmm8, xmm4                    ; S: S += it
+    vpxorq      xmm3, xmm7, xmm3                    ; S: S += it
+    vaesenc     xmm7, xmm8, xmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vpxorq      xmm8, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm8, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm7, xmm7, xmm17                   ; AES: round 2
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
+    vaesenc     xmm7, xmm7, xmm18                   ; AES: round 3
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
     vpxorq      xmm9, xmm2, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm7, xmm7, xmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm20                   ; AES: round 5
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpxorq      xmm9, xmm8, xmm9                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm7, xmm7, xmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vaesenc     xmm7, xmm7, xmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpxorq      xmm2, xmm2, [rdx + 624]             ; S: U = A + C2
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vaesenc     xmm7, xmm7, xmm24                   ; AES: round 9
+    vaesenclast xmm7, xmm7, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm5, xmm2                    ; S: HI += it
-    vpshufb     zmm2, zmm3, zmm1                    ; C
-    vpxorq      zmm5, zmm2, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm2, [rdx + 640]             ; C1: U = A + C2
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm6, zmm25, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm4, xmm2                    ; S: HI += it
+    vpshufb     zmm2, zmm7, zmm1                    ; C
+    vpxorq      zmm4, zmm2, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rdx + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm4, zmm2                    ; C1: S += it
-    vpxorq      zmm9, zmm9, zmm5                    ; C1: LO += it
-    vpxorq      zmm26, zmm0, zmm7                   ; C1: HI += it
-    vmovdqu64   [rbp], zmm3                         ; written
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C1: U0·U1
+    vpxorq      zmm8, zmm3, zmm2                    ; C1: S += it
+    vpxorq      zmm6, zmm9, zmm4                    ; C1: LO += it
+    vpxorq      zmm26, zmm0, zmm10                  ; C1: HI += it
+    vmovdqu64   [rbp], zmm7                         ; written
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, rbx
@@ -2926,36 +2967,36 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm6, [r8]                          ; whole blocks
-    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm5, xmm6, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm6, [r8]                          ; whole blocks
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm5, xmm6, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm6, [r8]                          ; whole blocks
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm5, xmm6, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm6, [rdx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm5, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
     vmovdqu64   zmm7, [r8]                          ; whole blocks
@@ -2964,12 +3005,12 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     and         r8, -16
     lea         r10, [rdi + 560]
     sub         r10, r8                             ; H^(m+1)
-    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vmovdqu64   xmm5, [rdi + 1840]                  ; the key term of H
     lea         r8, [rcx + 15]
     and         r8, -16                             ; in whole blocks
     lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpandq      xmm6, xmm6, [r11 + r8 + 48]         ; if a lane is free
-    vpxorq      xmm6, xmm6, [r10 + 1264]            ; the key terms of all powers that are met
+    vpandq      xmm5, xmm5, [r11 + r8 + 48]         ; if a lane is free
+    vpxorq      xmm5, xmm5, [r10 + 1264]            ; the key terms of all powers that are met
     cmp         rbx, 321
     jae         .alone_over_5
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
@@ -2978,47 +3019,48 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     jae         .alone_over_3
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpclmulqdq  xmm8, xmm4, xmm4, 0x10              ; lengths: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
-    vaesenc     zmm10, zmm8, zmm16                  ; AES: round 1
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm9                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm3, zmm3, zmm9                    ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpxorq      xmm8, xmm8, xmm10                   ; S: S += it
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpxorq      xmm8, xmm9, xmm3                    ; S: S += it
-    vaesenc     xmm3, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm10, zmm17                  ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpxorq      xmm9, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm9, xmm4, [rdi + 560]             ; lengths: T = A + C1
     vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: T0·T1
     vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
     vpxorq      xmm10, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
     vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm11, zmm6, zmm21                  ; AES: round 6
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpxorq      xmm6, xmm9, xmm10                   ; S: LO += it
     vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vpxorq      xmm9, xmm9, xmm10                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm11, zmm22                  ; AES: round 7
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
     vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
     vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
@@ -3026,12 +3068,12 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpxorq      zmm3, zmm25, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm16, zmm0, zmm4                   ; AES: last round: the other text
-    vpxorq      xmm26, xmm5, xmm2                   ; S: HI += it
-    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm7, zmm25, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm26, xmm4, xmm2                   ; S: HI += it
+    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 64]              ; C2: T = A + C1
     vpxorq      zmm4, zmm0, [r10 + 704]             ; C2: U = A + C2
@@ -3039,68 +3081,69 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [r10]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm3, [r10 + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm3, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm9, zmm3, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: U0·U1
     vpternlogq  zmm8, zmm0, zmm3, 0x96              ; C1: S += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm26, zmm4, zmm7, 0x96             ; C1: HI += it
+    vpternlogq  zmm6, zmm2, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm26, zmm4, zmm9, 0x96             ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: A0·A1
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm4, xmm4, 0x10              ; lengths: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
+    vbroadcasti64x2 zmm10, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm10                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
     vpclmulqdq  xmm11, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm4, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
-    vpxorq      xmm11, xmm10, xmm11                 ; S: S += it
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm10                   ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpxorq      xmm11, xmm9, xmm11                  ; S: S += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
     vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vpxorq      xmm9, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm9, xmm4, [rdi + 560]             ; lengths: T = A + C1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
     vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
     vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
     vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
     vpxorq      xmm10, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
     vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
     vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpxorq      xmm9, xmm9, xmm10                   ; S: LO += it
     vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
     vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
     vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
     vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
     vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
     vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
@@ -3108,22 +3151,22 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpxorq      zmm3, zmm25, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpxorq      zmm6, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
     vpxorq      zmm7, zmm25, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm10, xmm5, xmm2                   ; S: HI += it
-    vaesenclast zmm16, zmm0, zmm7                   ; AES: last round: the other text
-    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm4, zmm1                    ; C
+    vpxorq      xmm10, xmm4, xmm2                   ; S: HI += it
+    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
+    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm6, zmm1                    ; C
     vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 704]             ; C2: U = A + C2
+    vpxorq      zmm6, zmm2, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm7, zmm0, [r10 + 128]             ; C3: T = A + C1
     vpxorq      zmm8, zmm0, [r10 + 768]             ; C3: U = A + C2
@@ -3132,7 +3175,7 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
     vpternlogq  zmm11, zmm2, zmm0, 0x96             ; C3: S += it
     vpternlogq  zmm9, zmm4, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm10, zmm5, zmm8, 0x96             ; C3: HI += it
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; C3: HI += it
     vpshufb     zmm0, zmm3, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 640]             ; C1: U = A + C2
@@ -3140,76 +3183,78 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm8, zmm11, zmm0                   ; C1: S += it
-    vpxorq      zmm9, zmm9, zmm2                    ; C1: LO += it
+    vpxorq      zmm6, zmm9, zmm2                    ; C1: LO += it
     vpxorq      zmm26, zmm10, zmm3                  ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .alone_over_4
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: A0·A1
-    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm4, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vpxorq      xmm8, xmm10, xmm12                  ; S: S += it
-    vaesenc     zmm10, zmm11, zmm16                 ; AES: round 1
+    vbroadcasti64x2 zmm11, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm11                   ; AES: + k_0
+    vpxorq      zmm12, zmm8, zmm11                  ; AES: + k_0
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; S: A0·A1
+    vpxorq      zmm10, zmm10, zmm11                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm11                   ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm11                   ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpxorq      xmm8, xmm9, xmm8                    ; S: S += it
+    vaesenc     zmm9, zmm12, zmm16                  ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
     vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vpxorq      xmm11, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      xmm11, xmm4, [rdi + 560]            ; lengths: T = A + C1
     vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
     vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: T0·T1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
     vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
     vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
     vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
     vpxorq      xmm12, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
     vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
     vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; S: T0·T1
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     zmm13, zmm9, zmm21                  ; AES: round 6
+    vaesenc     zmm13, zmm6, zmm21                  ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
     vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
+    vpxorq      xmm6, xmm11, xmm12                  ; S: LO += it
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpxorq      xmm9, xmm11, xmm12                  ; S: LO += it
     vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
     vaesenc     zmm11, zmm13, zmm22                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
     vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
     vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
     vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
     vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
     vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
@@ -3217,34 +3262,34 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpxorq      zmm3, zmm25, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
     vmovdqu64   [rbp], zmm3                         ; AES: written
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpxorq      zmm11, zmm25, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
     vpxorq      zmm11, zmm25, [r9 + 128]            ; AES: k_Nr + text
     vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
     vmovdqu64   [rbp + 128], zmm10                  ; AES: written
     vpxorq      zmm7, zmm25, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm26, xmm5, xmm2                   ; S: HI += it
-    vaesenclast zmm16, zmm0, zmm7                   ; AES: last round: the other text
-    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm4, zmm1                    ; C
+    vpxorq      xmm26, xmm4, xmm2                   ; S: HI += it
+    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
+    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm9, zmm1                    ; C
     vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 704]             ; C2: U = A + C2
+    vpxorq      zmm7, zmm2, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vpshufb     zmm7, zmm10, zmm1                   ; C
-    vpxorq      zmm10, zmm7, [r10 + 128]            ; C3: T = A + C1
-    vpxorq      zmm11, zmm7, [r10 + 768]            ; C3: U = A + C2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vpshufb     zmm9, zmm10, zmm1                   ; C
+    vpxorq      zmm10, zmm9, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm11, zmm9, [r10 + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
-    vpternlogq  zmm8, zmm2, zmm7, 0x96              ; C3: S += it
-    vpternlogq  zmm9, zmm4, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm26, zmm5, zmm11, 0x96            ; C3: HI += it
+    vpternlogq  zmm8, zmm2, zmm9, 0x96              ; C3: S += it
+    vpternlogq  zmm6, zmm4, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm26, zmm7, zmm11, 0x96            ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 192]             ; C4: T = A + C1
     vpxorq      zmm4, zmm0, [r10 + 832]             ; C4: U = A + C2
@@ -3252,91 +3297,91 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [r10]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm3, [r10 + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm3, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm9, zmm3, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: U0·U1
     vpternlogq  zmm8, zmm0, zmm3, 0x96              ; C1: S += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm26, zmm4, zmm7, 0x96             ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm6, zmm2, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm26, zmm4, zmm9, 0x96             ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm4, xmm4, 0x10             ; lengths: A0·A1
     vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm11, xmm5, xmm5, 0x10             ; lengths: A0·A1
-    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
-    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vbroadcasti64x2 zmm12, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm12                   ; AES: + k_0
     vpclmulqdq  xmm13, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm4, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
-    vpxorq      xmm13, xmm11, xmm13                 ; S: S += it
-    vaesenc     zmm9, zmm10, zmm16                  ; AES: round 1
-    vaesenc     zmm10, zmm12, zmm16                 ; AES: round 1
+    vpxorq      zmm8, zmm8, zmm12                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm12                   ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm12                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm12                   ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm12                   ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpxorq      xmm13, xmm10, xmm13                 ; S: S += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vaesenc     zmm10, zmm11, zmm16                 ; AES: round 1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
     vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vpxorq      xmm11, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      xmm11, xmm4, [rdi + 560]            ; lengths: T = A + C1
     vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
     vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
     vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: T0·T1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
     vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
     vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
     vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
     vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
     vpxorq      xmm12, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
     vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
     vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; S: T0·T1
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
     vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
     vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
     vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpxorq      xmm11, xmm11, xmm12                 ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
     vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
     vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
     vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
     vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
     vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
     vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
     vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
     vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
@@ -3346,28 +3391,28 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpxorq      zmm3, zmm25, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
     vpxorq      zmm8, zmm25, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
     vmovdqu64   [rbp + 128], zmm8                   ; AES: written
     vpxorq      zmm9, zmm25, [r9 + 192]             ; AES: k_Nr + text
     vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm9                   ; AES: written
-    vpxorq      xmm12, xmm5, xmm2                   ; S: HI += it
+    vpxorq      xmm12, xmm4, xmm2                   ; S: HI += it
     vpxorq      zmm2, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm16, zmm0, zmm2                   ; AES: last round: the other text
-    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm4, zmm1                    ; C
+    vaesenclast zmm15, zmm0, zmm2                   ; AES: last round: the other text
+    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm6, zmm1                    ; C
     vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 704]             ; C2: U = A + C2
+    vpxorq      zmm6, zmm2, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
     vpshufb     zmm7, zmm8, zmm1                    ; C
     vpxorq      zmm8, zmm7, [r10 + 128]             ; C3: T = A + C1
     vpxorq      zmm10, zmm7, [r10 + 768]            ; C3: U = A + C2
@@ -3376,13 +3421,13 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
     vpternlogq  zmm13, zmm2, zmm7, 0x96             ; C3: S += it
     vpternlogq  zmm11, zmm4, zmm8, 0x96             ; C3: LO += it
-    vpternlogq  zmm12, zmm5, zmm10, 0x96            ; C3: HI += it
+    vpternlogq  zmm12, zmm6, zmm10, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm9, zmm1                    ; C
     vpxorq      zmm4, zmm2, [r10 + 192]             ; C4: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 832]             ; C4: U = A + C2
+    vpxorq      zmm6, zmm2, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm7, zmm0, [r10 + 256]             ; C5: T = A + C1
     vpxorq      zmm8, zmm0, [r10 + 896]             ; C5: U = A + C2
@@ -3391,7 +3436,7 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
     vpternlogq  zmm13, zmm2, zmm0, 0x96             ; C5: S += it
     vpternlogq  zmm11, zmm4, zmm7, 0x96             ; C5: LO += it
-    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C5: HI += it
+    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm3, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 640]             ; C1: U = A + C2
@@ -3399,158 +3444,160 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm8, zmm13, zmm0                   ; C1: S += it
-    vpxorq      zmm9, zmm11, zmm2                   ; C1: LO += it
+    vpxorq      zmm6, zmm11, zmm2                   ; C1: LO += it
     vpxorq      zmm26, zmm12, zmm3                  ; C1: HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_5:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 449
     jae         .alone_over_7
     cmp         rbx, 385
     jae         .alone_over_6
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: A0·A1
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm9, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: the next counters
-    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm13, zmm8, zmm3                   ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpxorq      xmm8, xmm10, xmm12                  ; S: S += it
-    vaesenc     zmm10, zmm13, zmm16                 ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vpxorq      xmm12, xmm5, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vpclmulqdq  xmm11, xmm2, xmm2, 0x10             ; S: A0·A1
+    vbroadcasti64x2 zmm12, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm12                   ; AES: + k_0
+    vpxorq      zmm13, zmm8, zmm12                  ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm12                 ; AES: + k_0
+    vpxorq      xmm8, xmm9, xmm11                   ; S: S += it
+    vpxorq      zmm3, zmm3, zmm12                   ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vaesenc     zmm9, zmm13, zmm16                  ; AES: round 1
+    vpxorq      xmm11, xmm4, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: T0·T1
     vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: T0·T1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
-    vpxorq      xmm13, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpxorq      xmm12, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; S: T0·T1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; S: T0·T1
+    vaesenc     zmm13, zmm6, zmm19                  ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
     vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     zmm14, zmm9, zmm19                  ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpxorq      xmm9, xmm12, xmm13                  ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vpxorq      xmm6, xmm11, xmm12                  ; S: LO += it
+    vaesenc     zmm11, zmm13, zmm20                 ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
     vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vaesenc     zmm12, zmm14, zmm20                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
     vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
     vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 9
-    vpxorq      xmm26, xmm5, xmm2                   ; S: HI += it
-    vaesenc     zmm2, zmm11, zmm24                  ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm25, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm5, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm12, zmm5                   ; AES: last round: the other text
-    vpshufb     zmm10, zmm5, zmm1                   ; C
-    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C2: A0·A1
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm25, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpshufb     zmm5, zmm2, zmm1                    ; C
-    vpclmulqdq  zmm12, zmm5, zmm5, 0x10             ; C3: A0·A1
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vpxorq      xmm26, xmm4, xmm2                   ; S: HI += it
+    vaesenc     zmm2, zmm10, zmm24                  ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm9, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C2: A0·A1
+    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm2, zmm1                    ; C
+    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C3: A0·A1
     vmovdqu64   [rbp + 128], zmm2                   ; AES: written
-    vpternlogq  zmm8, zmm11, zmm12, 0x96            ; C3: S += it
+    vpternlogq  zmm8, zmm10, zmm11, 0x96            ; C3: S += it
     vpshufb     zmm2, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpxorq      zmm12, zmm10, [r10 + 64]            ; C2: T = A + C1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpxorq      zmm11, zmm9, [r10 + 64]             ; C2: T = A + C1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm5, [r10 + 128]             ; C3: T = A + C1
+    vbroadcasti64x2 zmm12, [rdi + 1856]             ; AES: k_0
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C2: T0·T1
+    vpxorq      zmm2, zmm2, zmm12                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm12                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm12                   ; AES: + k_0
+    vpxorq      zmm12, zmm4, [r10 + 128]            ; C3: T = A + C1
     vaesenc     zmm2, zmm2, zmm16                   ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: T0·T1
     vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  zmm9, zmm12, zmm3, 0x96             ; C3: LO += it
     vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vaesenc     zmm3, zmm11, zmm18                  ; AES: round 3
-    vpxorq      zmm10, zmm10, [r10 + 704]           ; C2: U = A + C2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vpxorq      zmm9, zmm9, [r10 + 704]             ; C2: U = A + C2
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
     vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: U0·U1
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
     vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpxorq      zmm5, zmm5, [r10 + 768]             ; C3: U = A + C2
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
+    vpxorq      zmm4, zmm4, [r10 + 768]             ; C3: U = A + C2
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: U0·U1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpternlogq  zmm26, zmm10, zmm5, 0x96            ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpternlogq  zmm26, zmm9, zmm4, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm10, zmm22                  ; AES: round 7
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
     vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpxorq      zmm5, zmm4, [r10]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpxorq      zmm9, zmm3, [r10]                   ; C1: T = A + C1
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpxorq      zmm10, zmm25, [r9 + 192]            ; AES: k_Nr + text
-    vpxorq      zmm11, zmm4, [r10 + 640]            ; C1: U = A + C2
-    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm10, zmm3, [r10 + 640]            ; C1: U = A + C2
+    vpxorq      zmm11, zmm25, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm11                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm2                   ; AES: written
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
-    vpxorq      zmm10, zmm25, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vpxorq      zmm11, zmm25, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm4                   ; AES: written
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: T0·T1
     vpxorq      zmm7, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm16, zmm0, zmm7                   ; AES: last round: the other text
-    vpclmulqdq  zmm0, zmm11, zmm11, 0x10            ; C1: U0·U1
-    vpandq      zmm7, zmm16, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm10, zmm3, [r10 + 256]            ; C5: T = A + C1
-    vpxorq      zmm11, zmm3, [r10 + 896]            ; C5: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5: A0·A1
+    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
+    vpclmulqdq  zmm0, zmm10, zmm10, 0x10            ; C1: U0·U1
+    vpandq      zmm7, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpxorq      zmm10, zmm4, [r10 + 256]            ; C5: T = A + C1
+    vpxorq      zmm11, zmm4, [r10 + 896]            ; C5: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
-    vpternlogq  zmm8, zmm4, zmm3, 0x96              ; C5: S += it
-    vpternlogq  zmm9, zmm5, zmm10, 0x96             ; C5: LO += it
+    vpternlogq  zmm8, zmm3, zmm4, 0x96              ; C5: S += it
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C5: LO += it
     vpternlogq  zmm26, zmm0, zmm11, 0x96            ; C5: HI += it
     vpshufb     zmm0, zmm7, zmm1                    ; C
     vpxorq      zmm3, zmm0, [r10 + 320]             ; C6: T = A + C1
@@ -3559,181 +3606,183 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm5, zmm2, [r10 + 192]             ; C4: T = A + C1
-    vpxorq      zmm7, zmm2, [r10 + 832]             ; C4: U = A + C2
+    vpxorq      zmm7, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm9, zmm2, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
     vpternlogq  zmm8, zmm0, zmm2, 0x96              ; C4: S += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C4: LO += it
-    vpternlogq  zmm26, zmm4, zmm7, 0x96             ; C4: HI += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm26, zmm4, zmm9, 0x96             ; C4: HI += it
     jmp         .alone_written
 .alone_over_6:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: A0·A1
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm13, xmm2, xmm2, 0x10             ; S: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      xmm14, xmm10, xmm13                 ; S: S += it
-    vpxorq      zmm10, zmm12, zmm3                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
+    vbroadcasti64x2 zmm13, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm13                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm13                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm13                 ; AES: + k_0
+    vpxorq      xmm14, xmm9, xmm12                  ; S: S += it
+    vpxorq      zmm9, zmm11, zmm13                  ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm13                   ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpxorq      xmm11, xmm4, [rdi + 560]            ; lengths: T = A + C1
     vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vpxorq      xmm12, xmm5, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
     vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: T0·T1
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: T0·T1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
     vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
     vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpxorq      xmm13, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vpxorq      xmm12, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
     vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
     vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; S: T0·T1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; S: T0·T1
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
     vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vpxorq      xmm13, xmm12, xmm13                 ; S: LO += it
     vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vpxorq      xmm12, xmm11, xmm12                 ; S: LO += it
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
     vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
     vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
     vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
     vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
     vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
     vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
     vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
     vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vpxorq      xmm15, xmm5, xmm2                   ; S: HI += it
-    vaesenc     xmm2, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vpxorq      xmm13, xmm4, xmm2                   ; S: HI += it
+    vaesenc     xmm2, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm6, zmm24                   ; AES: round 9
     vaesenc     zmm4, zmm8, zmm24                   ; AES: round 9
-    vaesenc     zmm5, zmm9, zmm24                   ; AES: round 9
-    vaesenc     zmm8, zmm11, zmm24                  ; AES: round 9
-    vaesenc     zmm9, zmm10, zmm24                  ; AES: round 9
+    vaesenc     zmm6, zmm10, zmm24                  ; AES: round 9
+    vaesenc     zmm8, zmm9, zmm24                   ; AES: round 9
     vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
     vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm25, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm2                         ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpshufb     zmm5, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C2: A0·A1
-    vpxorq      zmm11, zmm5, [r10 + 64]             ; C2: T = A + C1
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
-    vpclmulqdq  zmm4, zmm11, zmm11, 0x10            ; C2: T0·T1
-    vpxorq      zmm11, zmm25, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
-    vpshufb     zmm11, zmm8, zmm1                   ; C
-    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C3: A0·A1
-    vpternlogq  zmm14, zmm10, zmm12, 0x96           ; C3: S += it
-    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
-    vpxorq      zmm8, zmm11, [r10 + 128]            ; C3: T = A + C1
-    vpxorq      zmm10, zmm25, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
-    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
-    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
-    vpternlogq  zmm13, zmm4, zmm8, 0x96             ; C3: LO += it
-    vpaddd      zmm4, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm4, zmm4, zmm1                    ; AES: counter block
-    vpxorq      zmm5, zmm5, [r10 + 704]             ; C2: U = A + C2
+    vpxorq      zmm3, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm3, zmm1                    ; C
+    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; C2: A0·A1
+    vpxorq      zmm10, zmm4, [r10 + 64]             ; C2: T = A + C1
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: T0·T1
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vpshufb     zmm6, zmm3, zmm1                    ; C
+    vpclmulqdq  zmm11, zmm6, zmm6, 0x10             ; C3: A0·A1
+    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C3: S += it
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm6, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm9, zmm25, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: T0·T1
+    vmovdqu64   [rbp + 192], zmm8                   ; AES: written
+    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
+    vpternlogq  zmm12, zmm10, zmm3, 0x96            ; C3: LO += it
+    vpaddd      zmm3, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm1                    ; AES: counter block
+    vpxorq      zmm4, zmm4, [r10 + 704]             ; C2: U = A + C2
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vpxorq      zmm8, zmm10, zmm3                   ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpxorq      zmm10, zmm11, [r10 + 768]           ; C3: U = A + C2
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm10, zmm10, 0x10            ; C3: U0·U1
+    vbroadcasti64x2 zmm10, [rdi + 1856]             ; AES: k_0
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vpxorq      zmm9, zmm9, zmm10                   ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm10                   ; AES: + k_0
+    vpxorq      zmm6, zmm6, [r10 + 768]             ; C3: U = A + C2
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpternlogq  zmm13, zmm4, zmm6, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm9, zmm17                   ; AES: round 2
     vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpternlogq  zmm15, zmm5, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpshufb     zmm6, zmm8, zmm1                    ; C
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpshufb     zmm5, zmm9, zmm1                    ; C
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
     vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C4: A0·A1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C4: A0·A1
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpshufb     zmm2, zmm2, zmm1                    ; C
     vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vpshufb     zmm2, zmm2, zmm1                    ; C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
     vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
     vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
     vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C1: S += it
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
     vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpxorq      zmm8, zmm5, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm8, zmm6, [r10 + 192]             ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
     vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
     vpxorq      zmm9, zmm2, [r10]                   ; C1: T = A + C1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
     vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: T0·T1
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpternlogq  zmm13, zmm8, zmm9, 0x96             ; C1: LO += it
     vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpternlogq  zmm12, zmm8, zmm9, 0x96             ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpxorq      zmm5, zmm5, [r10 + 832]             ; C4: U = A + C2
+    vpxorq      zmm6, zmm6, [r10 + 832]             ; C4: U = A + C2
     vpxorq      zmm8, zmm25, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm8, zmm25, [r9 + 320]             ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
+    vmovdqu64   [rbp + 256], zmm4                   ; AES: written
+    vpxorq      zmm8, zmm25, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r10 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
+    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
     vpxorq      zmm7, zmm25, zmm7                   ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm16, zmm0, zmm7                   ; AES: last round: the other text
-    vpternlogq  zmm15, zmm5, zmm2, 0x96             ; C1: HI += it
-    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [r10 + 320]             ; C6: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 960]             ; C6: U = A + C2
+    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm13, zmm6, zmm2, 0x96             ; C1: HI += it
+    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm3, zmm1                    ; C
+    vpxorq      zmm3, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm7, zmm0, [r10 + 384]             ; C7: T = A + C1
     vpxorq      zmm8, zmm0, [r10 + 1024]            ; C7: U = A + C2
@@ -3741,208 +3790,210 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
     vpternlogq  zmm14, zmm2, zmm0, 0x96             ; C7: S += it
-    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C7: LO += it
-    vpternlogq  zmm15, zmm5, zmm8, 0x96             ; C7: HI += it
-    vpshufb     zmm0, zmm3, zmm1                    ; C
+    vpternlogq  zmm12, zmm3, zmm7, 0x96             ; C7: LO += it
+    vpternlogq  zmm13, zmm6, zmm8, 0x96             ; C7: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 256]             ; C5: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5: U0·U1
     vpxorq      zmm8, zmm14, zmm0                   ; C5: S += it
-    vpxorq      zmm9, zmm13, zmm2                   ; C5: LO += it
-    vpxorq      zmm26, zmm15, zmm3                  ; C5: HI += it
+    vpxorq      zmm6, zmm12, zmm2                   ; C5: LO += it
+    vpxorq      zmm26, zmm13, zmm3                  ; C5: HI += it
     jmp         .alone_written
 .alone_over_7:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: A0·A1
-    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpclmulqdq  xmm13, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpxorq      zmm14, zmm8, zmm3                   ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpxorq      xmm8, xmm10, xmm13                  ; S: S += it
-    vaesenc     zmm10, zmm14, zmm16                 ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
+    vbroadcasti64x2 zmm13, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm13                   ; AES: + k_0
+    vpxorq      zmm14, zmm8, zmm13                  ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm13                 ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm13                 ; AES: + k_0
+    vpxorq      xmm8, xmm9, xmm12                   ; S: S += it
+    vpxorq      zmm3, zmm3, zmm13                   ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vaesenc     zmm9, zmm14, zmm16                  ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vpxorq      xmm12, xmm4, [rdi + 560]            ; lengths: T = A + C1
     vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vpxorq      xmm13, xmm5, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
     vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: T0·T1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
     vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: T0·T1
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
     vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vpxorq      xmm14, xmm2, [r10 - 16]             ; S: T = A + C1
+    vpxorq      xmm13, xmm2, [r10 - 16]             ; S: T = A + C1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
     vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; S: T0·T1
     vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; S: T0·T1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
     vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vaesenc     zmm14, zmm6, zmm20                  ; AES: round 5
+    vpxorq      xmm6, xmm12, xmm13                  ; S: LO += it
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
     vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vaesenc     zmm15, zmm9, zmm20                  ; AES: round 5
-    vpxorq      xmm9, xmm13, xmm14                  ; S: LO += it
     vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vaesenc     zmm12, zmm14, zmm21                 ; AES: round 6
+    vpxorq      xmm4, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
     vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm13, zmm15, zmm21                 ; AES: round 6
     vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
     vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
     vpxorq      xmm2, xmm2, [r10 + 624]             ; S: U = A + C2
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
     vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
     vaesenc     zmm12, zmm12, zmm24                 ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vpxorq      xmm26, xmm5, xmm2                   ; S: HI += it
-    vaesenclast xmm2, xmm4, xmm25                   ; AES: E_K(J_0)
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vpxorq      xmm26, xmm4, xmm2                   ; S: HI += it
+    vaesenclast xmm2, xmm3, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm25, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
+    vaesenclast zmm2, zmm12, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp], zmm2                         ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm13, zmm4                   ; AES: last round: the other text
-    vpshufb     zmm5, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C2: A0·A1
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
-    vpshufb     zmm11, zmm4, zmm1                   ; C
-    vpclmulqdq  zmm13, zmm11, zmm11, 0x10           ; C3: A0·A1
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm12, zmm4                   ; AES: last round: the other text
-    vpternlogq  zmm8, zmm10, zmm13, 0x96            ; C3: S += it
-    vmovdqu64   [rbp + 192], zmm4                   ; AES: written
-    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
-    vpxorq      zmm12, zmm5, [r10 + 64]             ; C2: T = A + C1
-    vpaddd      zmm13, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpxorq      zmm3, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm3, zmm1                    ; C
+    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; C2: A0·A1
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vpshufb     zmm10, zmm3, zmm1                   ; C
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm10, zmm10, 0x10            ; C3: A0·A1
+    vpxorq      zmm12, zmm25, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
+    vpternlogq  zmm8, zmm9, zmm3, 0x96              ; C3: S += it
+    vmovdqu64   [rbp + 192], zmm11                  ; AES: written
+    vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm9, zmm4, [r10 + 64]              ; C2: T = A + C1
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: T0·T1
     vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
-    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
-    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpxorq      zmm15, zmm11, [r10 + 128]           ; C3: T = A + C1
+    vpxorq      zmm14, zmm10, [r10 + 128]           ; C3: T = A + C1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpternlogq  zmm9, zmm12, zmm15, 0x96            ; C3: LO += it
-    vaesenc     zmm3, zmm10, zmm16                  ; AES: round 1
-    vaesenc     zmm10, zmm13, zmm16                 ; AES: round 1
-    vpxorq      zmm5, zmm5, [r10 + 704]             ; C2: U = A + C2
-    vaesenc     zmm12, zmm14, zmm16                 ; AES: round 1
+    vbroadcasti64x2 zmm15, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm3, zmm3, zmm15                   ; AES: + k_0
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: T0·T1
+    vpxorq      zmm12, zmm12, zmm15                 ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm15                 ; AES: + k_0
+    vpternlogq  zmm6, zmm9, zmm14, 0x96             ; C3: LO += it
+    vpxorq      zmm0, zmm0, zmm15                   ; AES: + k_0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
+    vaesenc     zmm9, zmm12, zmm16                  ; AES: round 1
+    vpxorq      zmm4, zmm4, [r10 + 704]             ; C2: U = A + C2
+    vaesenc     zmm12, zmm13, zmm16                 ; AES: round 1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
     vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
+    vpxorq      zmm10, zmm10, [r10 + 768]           ; C3: U = A + C2
     vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
-    vpxorq      zmm11, zmm11, [r10 + 768]           ; C3: U = A + C2
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
     vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
     vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vpternlogq  zmm26, zmm4, zmm10, 0x96            ; C3: HI += it
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpternlogq  zmm26, zmm5, zmm11, 0x96            ; C3: HI += it
     vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vaesenc     zmm5, zmm10, zmm19                  ; AES: round 4
-    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vaesenc     zmm4, zmm9, zmm19                   ; AES: round 4
+    vpshufb     zmm9, zmm11, zmm1                   ; C
     vaesenc     zmm10, zmm12, zmm19                 ; AES: round 4
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C4: A0·A1
     vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C4: A0·A1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
     vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
     vpshufb     zmm2, zmm2, zmm1                    ; C
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
     vpclmulqdq  zmm12, zmm2, zmm2, 0x10             ; C1: A0·A1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
     vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpternlogq  zmm8, zmm11, zmm12, 0x96            ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpxorq      zmm11, zmm4, [r10 + 192]            ; C4: T = A + C1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpxorq      zmm11, zmm9, [r10 + 192]            ; C4: T = A + C1
     vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: T0·T1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
     vpxorq      zmm12, zmm2, [r10]                  ; C1: T = A + C1
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
     vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1: T0·T1
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpternlogq  zmm9, zmm11, zmm12, 0x96            ; C1: LO += it
+    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C1: LO += it
     vpxorq      zmm11, zmm25, [r9 + 256]            ; AES: k_Nr + text
     vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r10 + 832]             ; C4: U = A + C2
+    vpxorq      zmm9, zmm9, [r10 + 832]             ; C4: U = A + C2
     vmovdqu64   [rbp + 256], zmm3                   ; AES: written
     vpxorq      zmm11, zmm25, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
-    vmovdqu64   [rbp + 320], zmm5                   ; AES: written
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
     vpxorq      zmm11, zmm25, [r9 + 384]            ; AES: k_Nr + text
     vpxorq      zmm2, zmm2, [r10 + 640]             ; C1: U = A + C2
     vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
     vmovdqu64   [rbp + 384], zmm10                  ; AES: written
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
     vpxorq      zmm7, zmm25, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm16, zmm0, zmm7                   ; AES: last round: the other text
-    vpternlogq  zmm26, zmm4, zmm2, 0x96             ; C1: HI += it
-    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm5, zmm1                    ; C
+    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm26, zmm9, zmm2, 0x96             ; C1: HI += it
+    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm4, zmm1                    ; C
     vpxorq      zmm4, zmm2, [r10 + 320]             ; C6: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 960]             ; C6: U = A + C2
+    vpxorq      zmm7, zmm2, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
-    vpshufb     zmm7, zmm10, zmm1                   ; C
-    vpxorq      zmm10, zmm7, [r10 + 384]            ; C7: T = A + C1
-    vpxorq      zmm11, zmm7, [r10 + 1024]           ; C7: U = A + C2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
+    vpshufb     zmm9, zmm10, zmm1                   ; C
+    vpxorq      zmm10, zmm9, [r10 + 384]            ; C7: T = A + C1
+    vpxorq      zmm11, zmm9, [r10 + 1024]           ; C7: U = A + C2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
-    vpternlogq  zmm8, zmm2, zmm7, 0x96              ; C7: S += it
-    vpternlogq  zmm9, zmm4, zmm10, 0x96             ; C7: LO += it
-    vpternlogq  zmm26, zmm5, zmm11, 0x96            ; C7: HI += it
+    vpternlogq  zmm8, zmm2, zmm9, 0x96              ; C7: S += it
+    vpternlogq  zmm6, zmm4, zmm10, 0x96             ; C7: LO += it
+    vpternlogq  zmm26, zmm7, zmm11, 0x96            ; C7: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 448]             ; C8: T = A + C1
     vpxorq      zmm4, zmm0, [r10 + 1088]            ; C8: U = A + C2
@@ -3950,39 +4001,39 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [r10 + 256]             ; C5: T = A + C1
-    vpxorq      zmm7, zmm3, [r10 + 896]             ; C5: U = A + C2
+    vpxorq      zmm7, zmm3, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm9, zmm3, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
     vpternlogq  zmm8, zmm0, zmm3, 0x96              ; C5: S += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C5: LO += it
-    vpternlogq  zmm26, zmm4, zmm7, 0x96             ; C5: HI += it
+    vpternlogq  zmm6, zmm2, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm26, zmm4, zmm9, 0x96             ; C5: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm0, zmm16, 0x02
-    vmovdqu64   [rdx], ymm16                        ; written
+    vextracti64x2 xmm0, zmm15, 0x02
+    vmovdqu64   [rdx], ymm15                        ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm2, zmm16, 0x03
+    vextracti64x2 xmm2, zmm15, 0x03
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_done
 .alone_out_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm16                        ; written
-    vextracti64x2 xmm0, zmm16, 0x01
+    vmovdqu64   [rdx], ymm15                        ; written
+    vextracti64x2 xmm0, zmm15, 0x01
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm2, zmm16, 0x02
+    vextracti64x2 xmm2, zmm15, 0x02
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -3992,29 +4043,29 @@ gcm128_avx512_winograd_clmul1_x32_seal:
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm16                        ; written
+    vmovdqu64   [rdx], xmm15                        ; written
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm0, zmm16, 0x01
-    vpxorq      xmm0, xmm0, xmm16                   ; what the end differs by
+    vextracti64x2 xmm0, zmm15, 0x01
+    vpxorq      xmm0, xmm0, xmm15                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm2, xmm16, [rsi + rcx + 160]      ; in front
+    vpshufb     xmm2, xmm15, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
     vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpxorq      xmm2, xmm16, xmm0                   ; what the end differs by
+    vpxorq      xmm2, xmm15, xmm0                   ; what the end differs by
     vpshufb     xmm2, xmm2, [rsi + rcx]             ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
     vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm16                        ; written
+    vmovdqu64   [rdx], zmm15                        ; written
 .alone_out_done:
 .alone_reduce:
-    vpxorq      zmm0, zmm9, zmm8                    ; reduce: LO += S
+    vpxorq      zmm0, zmm6, zmm8                    ; reduce: LO += S
     vpclmulqdq  zmm2, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm26, zmm8, zmm0, 0x96             ; reduce: + HI
@@ -4022,355 +4073,358 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm0, xmm6, 0x96              ; reduce: minus the key terms
+    vpternlogq  xmm2, xmm0, xmm5, 0x96              ; reduce: minus the key terms
     vpshufb     xmm0, xmm2, xmm1                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm5, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
-    vmovdqu64   zmm6, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; blocks_16
-    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm8, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpaddd      zmm10, zmm0, zmm5                   ; AES: 12 blocks ahead
-    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
-    vpxorq      xmm11, xmm2, [rdi + 560]            ; T = A + C1
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpshufb     zmm4, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm5, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm5, zmm5, zmm1                    ; AES: counter block
+    vpaddd      zmm6, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm6, zmm6, zmm1                    ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; AES: counter block
+    vpxorq      xmm8, xmm2, [rdi + 560]             ; T = A + C1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      zmm5, zmm5, zmm9                    ; AES: + k_0
+    vpxorq      zmm6, zmm6, zmm9                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm9                    ; AES: + k_0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
     vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vpxorq      xmm12, xmm2, [rdi + 1200]           ; U = A + C2
+    vpxorq      xmm9, xmm2, [rdi + 1200]            ; U = A + C2
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
     vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
     vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
     vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
     vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; T0·T1
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
     vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
     vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vpclmulqdq  xmm26, xmm12, xmm12, 0x10           ; U0·U1
+    vpclmulqdq  xmm14, xmm9, xmm9, 0x10             ; U0·U1
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
     vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vaesenclast xmm4, xmm4, xmm25                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm25, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm7, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm12                        ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm7, xmm11, xmm2                   ; LO += S
-    vaesenclast zmm8, zmm8, zmm4                    ; AES: last round: the other text
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenclast xmm3, xmm3, xmm25                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm25, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm4, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vpxorq      zmm3, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      xmm4, xmm8, xmm2                    ; LO += S
+    vaesenclast zmm8, zmm5, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm8                    ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm9                   ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm4                   ; AES: written
-    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufd     xmm13, xmm7, 0x4e                   ; (LO1, LO0)
+    vpxorq      zmm3, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      zmm3, zmm25, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; AES: counter block
+    vpshufd     xmm10, xmm4, 0x4e                   ; (LO1, LO0)
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
-    vpaddd      zmm15, zmm0, zmm5                   ; AES: 12 blocks ahead
-    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
+    vbroadcasti64x2 zmm13, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm5, zmm5, zmm13                   ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm13                   ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm13                 ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm13                 ; AES: + k_0
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
     vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
-    vpternlogq  xmm26, xmm2, xmm13, 0x96            ; + HI
-    vaesenc     zmm2, zmm15, zmm16                  ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vaesenc     zmm13, zmm14, zmm17                 ; AES: round 2
+    vpternlogq  xmm14, xmm2, xmm10, 0x96            ; + HI
+    vaesenc     zmm2, zmm12, zmm16                  ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm10, zmm11, zmm17                 ; AES: round 2
     vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
     vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
     vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
     vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
     vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vpclmulqdq  xmm14, xmm7, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; LO0·Q'
-    vaesenc     zmm7, zmm11, zmm20                  ; AES: round 5
-    vaesenc     zmm11, zmm13, zmm20                 ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vpclmulqdq  xmm11, xmm4, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm4, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm10, zmm20                  ; AES: round 5
     vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
     vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
     vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
     vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
     vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
     vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
-    vpternlogq  xmm14, xmm26, [rdi + 1840], 0x96    ; minus the key terms
+    vpternlogq  xmm11, xmm14, [rdi + 1840], 0x96    ; minus the key terms
     vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
     vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
     vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpxorq      zmm13, zmm25, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm13, zmm10, zmm13                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm13                  ; AES: written
-    vpxorq      zmm10, zmm25, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm7, zmm10                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm10                  ; AES: written
-    vpxorq      zmm7, zmm25, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm11, zmm11, zmm7                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm11                  ; AES: written
-    vpxorq      zmm7, zmm25, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm10, zmm25, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm5, zmm10                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm10                  ; AES: written
+    vpxorq      zmm5, zmm25, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm12, zmm4, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm12                  ; AES: written
+    vpxorq      zmm4, zmm25, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
+    vpxorq      zmm4, zmm25, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp + 448], zmm2                   ; AES: written
     add         r9, 512                             ; next group
     add         rbp, 512
     sub         rbx, 512
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 513
     jb          .rest
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vpaddd      zmm5, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_minus_4]  ; the counters to come
+    vpshufb     zmm5, zmm5, zmm1                    ; counter block
+    vpxorq      zmm29, zmm5, zmm4                   ; + k_0
+    vpshufd     zmm4, zmm4, 0xff
+    mov         ecx, 34952
+    kmovq       k1, rcx                             ; the last word of each lane
 .group:
-    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm9, zmm9, zmm1                    ; C3·H^6: C
-    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
-    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
-    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpshufb     zmm13, zmm13, zmm1                  ; C5·H^4: C
-    vpaddd      zmm27, zmm0, zmm5                   ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm9, zmm9, 0x10             ; C3·H^6: A0·A1
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
-    vpclmulqdq  zmm28, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm29, zmm13, zmm13, 0x10           ; C5·H^4: A0·A1
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vpxorq      zmm28, zmm9, [rdi + 192]            ; C3·H^6: T = A + C1
-    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm31, zmm28, zmm28, 0x10           ; C3·H^6: T0·T1
-    vaesenc     zmm27, zmm27, zmm16                 ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vpxorq      zmm28, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
-    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm17                 ; AES: round 2
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm27, zmm27, zmm17                 ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vpxorq      zmm29, zmm13, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm18                 ; AES: round 3
-    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm27, zmm27, zmm18                 ; AES: round 3
-    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 4
-    vpxorq      zmm9, zmm9, [rdi + 832]             ; C3·H^6: U = A + C2
-    vaesenc     zmm26, zmm26, zmm19                 ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm29, zmm9, zmm9, 0x10             ; C3·H^6: U0·U1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vaesenc     zmm9, zmm15, zmm20                  ; AES: round 5
-    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vaesenc     zmm15, zmm26, zmm20                 ; AES: round 5
-    vaesenc     zmm26, zmm27, zmm20                 ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vpxorq      zmm13, zmm13, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm21                 ; AES: round 6
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
-    vpternlogq  zmm29, zmm4, zmm13, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm4, zmm15, zmm22                  ; AES: round 7
-    vaesenc     zmm13, zmm26, zmm22                 ; AES: round 7
-    vpshufb     zmm10, zmm10, zmm1                  ; C6·H^3: C
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vpshufb     zmm11, zmm11, zmm1                  ; C7·H^2: C
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm26, zmm11, zmm11, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpternlogq  zmm30, zmm15, zmm26, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 9
-    vpxorq      zmm15, zmm25, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm26, zmm10, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenclast zmm7, zmm7, zmm15                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm7                         ; AES: written
-    vpclmulqdq  zmm15, zmm26, zmm26, 0x10           ; C6·H^3: T0·T1
-    vpxorq      zmm26, zmm25, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm26, zmm9, zmm26                  ; AES: last round: the other text
-    vpxorq      zmm9, zmm11, [rdi + 448]            ; C7·H^2: T = A + C1
-    vmovdqu64   [rbp + 64], zmm26                   ; AES: written
-    vpxorq      zmm27, zmm25, [r9 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm28, zmm9, zmm9, 0x10             ; C7·H^2: T0·T1
-    vaesenclast zmm9, zmm4, zmm27                   ; AES: last round: the other text
-    vpternlogq  zmm31, zmm15, zmm28, 0x96           ; C8·H^1: LO += it
-    vmovdqu64   [rbp + 128], zmm9                   ; AES: written
-    vpxorq      zmm4, zmm25, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm10, zmm10, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenclast zmm4, zmm13, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm4                   ; AES: written
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: U0·U1
-    vpxorq      zmm11, zmm11, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7·H^2: U0·U1
-    vpshufb     zmm13, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpternlogq  zmm29, zmm10, zmm11, 0x96           ; C8·H^1: HI += it
-    vpshufb     zmm10, zmm15, zmm1                  ; AES: counter block
-    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm15, zmm0, zmm5                   ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm8, zmm1                   ; C2·H^7: C
-    vmovdqa64   zmm8, zmm26                         ; AES
-    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
-    vpclmulqdq  zmm26, zmm2, zmm2, 0x10             ; C8·H^1: A0·A1
-    vpclmulqdq  zmm28, zmm27, zmm27, 0x10           ; C2·H^7: A0·A1
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpternlogq  zmm30, zmm26, zmm28, 0x96           ; C1·H^8: S += it
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
-    vpxorq      zmm26, zmm2, [rdi + 512]            ; C8·H^1: T = A + C1
-    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 1
-    vpxorq      zmm28, zmm27, [rdi + 128]           ; C2·H^7: T = A + C1
+    vpshufd     zmm5, zmm0, 0x00                    ; AES
+    vpshufb     zmm6, zmm6, zmm1                    ; C3·H^6: C
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^5: C
+    vpaddd      zmm13, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm10, zmm10, zmm1                  ; C5·H^4: C
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: as in memory
+    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
+    vmovdqa64   zmm14, zmm29
+    vpshufd     zmm14{k1}, zmm13, 0xff              ; AES
+    vmovdqa64   zmm15, zmm29
+    vpshufd     zmm15{k1}, zmm13, 0xaa              ; AES
+    vpclmulqdq  zmm26, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vmovdqa64   zmm27, zmm29
+    vpshufd     zmm27{k1}, zmm13, 0x55              ; AES
+    vmovdqa64   zmm28, zmm29
+    vpshufd     zmm28{k1}, zmm13, 0x00              ; AES
+    vpclmulqdq  zmm13, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
+    vpternlogq  zmm30, zmm26, zmm13, 0x96           ; C6·H^3: S += it
+    vaesenc     zmm13, zmm15, zmm16                 ; AES: round 1
+    vaesenc     zmm15, zmm27, zmm16                 ; AES: round 1
+    vpxorq      zmm26, zmm6, [rdi + 192]            ; C3·H^6: T = A + C1
+    vaesenc     zmm27, zmm28, zmm16                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 2
+    vpclmulqdq  zmm31, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
     vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
     vaesenc     zmm15, zmm15, zmm17                 ; AES: round 2
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C1·H^8: LO += it
+    vpxorq      zmm26, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
+    vaesenc     zmm27, zmm27, zmm17                 ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C4·H^5: T0·T1
     vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
-    vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
+    vpxorq      zmm28, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
     vaesenc     zmm15, zmm15, zmm18                 ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 4
     vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
-    vpxorq      zmm26, zmm27, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: U0·U1
+    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C6·H^3: LO += it
     vaesenc     zmm15, zmm15, zmm19                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
-    vpternlogq  zmm29, zmm2, zmm26, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm10, zmm20                  ; AES: round 5
-    vaesenc     zmm10, zmm11, zmm20                 ; AES: round 5
-    vpshufb     zmm11, zmm12, zmm1                  ; C1·H^8: C
-    vmovdqa64   zmm12, zmm7                         ; AES
-    vaesenc     zmm7, zmm15, zmm20                  ; AES: round 5
+    vaesenc     zmm26, zmm27, zmm19                 ; AES: round 4
+    vpxorq      zmm6, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 5
+    vpclmulqdq  zmm27, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm6, zmm13, zmm20                  ; AES: round 5
+    vaesenc     zmm13, zmm15, zmm20                 ; AES: round 5
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm15, zmm26, zmm20                 ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
     vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
-    vpxorq      zmm11, zmm11, zmm14                 ; C1·H^8: A = X + C
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vpclmulqdq  zmm14, zmm11, zmm11, 0x10           ; C1·H^8: A0·A1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
-    vpxorq      zmm14, zmm30, zmm14                 ; C1·H^8: S += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vpxorq      zmm15, zmm11, [rdi + 64]            ; C1·H^8: T = A + C1
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C1·H^8: T0·T1
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpternlogq  zmm31, zmm15, zmm14, 0x96           ; reduce: LO += S
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
+    vpternlogq  zmm27, zmm3, zmm10, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm13, zmm22                  ; AES: round 7
+    vaesenc     zmm10, zmm15, zmm22                 ; AES: round 7
+    vpshufb     zmm12, zmm12, zmm1                  ; C6·H^3: C
+    vaesenc     zmm13, zmm14, zmm23                 ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
+    vpshufb     zmm7, zmm7, zmm1                    ; C7·H^2: C
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vpxorq      zmm11, zmm11, [rdi + 704]           ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm14, zmm12, zmm12, 0x10           ; C6·H^3: A0·A1
     vaesenc     zmm13, zmm13, zmm24                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1·H^8: U0·U1
-    vaesenc     zmm15, zmm10, zmm24                 ; AES: round 9
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpternlogq  zmm30, zmm14, zmm15, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vpxorq      zmm14, zmm25, [r9]                  ; AES: k_Nr + text
+    vpxorq      zmm15, zmm12, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenclast zmm13, zmm13, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm13                        ; AES: written
+    vpclmulqdq  zmm14, zmm15, zmm15, 0x10           ; C6·H^3: T0·T1
+    vpxorq      zmm15, zmm25, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm26, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenclast zmm15, zmm6, zmm15                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: T0·T1
+    vpxorq      zmm6, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm3, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm14, zmm26, 0x96           ; C8·H^1: LO += it
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      zmm3, zmm25, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm12, zmm12, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm12, zmm12, 0x10           ; C6·H^3: U0·U1
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
+    vpaddd      zmm5, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_words_1]  ; AES: four registers' numbers
+    vpternlogq  zmm27, zmm10, zmm7, 0x96            ; C8·H^1: HI += it
+    vpshufb     zmm5, zmm5, zmm1                    ; AES: as in memory
+    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
+    vmovdqa64   zmm7, zmm29
+    vpshufd     zmm7{k1}, zmm5, 0xff                ; AES
+    vpshufb     zmm10, zmm8, zmm1                   ; C2·H^7: C
+    vmovdqa64   zmm8, zmm15                         ; AES
+    vmovdqa64   zmm12, zmm29
+    vpshufd     zmm12{k1}, zmm5, 0xaa               ; AES
+    vmovdqa64   zmm14, zmm29
+    vpshufd     zmm14{k1}, zmm5, 0x55               ; AES
+    vpclmulqdq  zmm15, zmm2, zmm2, 0x10             ; C8·H^1: A0·A1
+    vpshufd     zmm29{k1}, zmm5, 0x00               ; AES
+    vpclmulqdq  zmm5, zmm10, zmm10, 0x10            ; C2·H^7: A0·A1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
+    vpternlogq  zmm30, zmm15, zmm5, 0x96            ; C1·H^8: S += it
+    vaesenc     zmm5, zmm14, zmm16                  ; AES: round 1
+    vpxorq      zmm14, zmm2, [rdi + 512]            ; C8·H^1: T = A + C1
+    vaesenc     zmm15, zmm29, zmm16                 ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vpxorq      zmm26, zmm10, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vpternlogq  zmm31, zmm14, zmm26, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm14, zmm15, zmm18                 ; AES: round 3
+    vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 4
+    vpxorq      zmm10, zmm10, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
+    vpternlogq  zmm27, zmm2, zmm10, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm14, zmm20                  ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpshufb     zmm10, zmm9, zmm1                   ; C1·H^8: C
+    vmovdqa64   zmm9, zmm13                         ; AES
+    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vpxorq      zmm10, zmm10, zmm11                 ; C1·H^8: A = X + C
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C1·H^8: A0·A1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
+    vpxorq      zmm11, zmm30, zmm11                 ; C1·H^8: S += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
+    vpxorq      zmm13, zmm10, [rdi + 64]            ; C1·H^8: T = A + C1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C1·H^8: T0·T1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vpternlogq  zmm31, zmm13, zmm11, 0x96           ; reduce: LO += S
     vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vpternlogq  zmm29, zmm11, zmm14, 0x96           ; reduce: HI += S
-    vpxorq      zmm10, zmm25, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm13, zmm13, zmm10                 ; AES: last round: the other text
-    vpclmulqdq  zmm11, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 256], zmm13                  ; AES: written
-    vpxorq      zmm10, zmm25, [r9 + 320]            ; AES: k_Nr + text
-    vpshufd     zmm14, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm10, zmm2, zmm10                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm10                  ; AES: written
-    vpternlogq  zmm14, zmm29, zmm11, 0x96           ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm2, zmm25, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm11, zmm15, zmm2                  ; AES: last round: the other text
-    vextracti64x4 ymm2, zmm14, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 384], zmm11                  ; AES: written
-    vpxorq      ymm14, ymm14, ymm2                  ; reduce: add up the lanes
-    vpxorq      zmm2, zmm25, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
-    vextracti64x2 xmm7, ymm14, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm10, zmm10, [rdi + 704]           ; C1·H^8: U = A + C2
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: U0·U1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpxorq      zmm13, zmm25, [r9 + 256]            ; AES: k_Nr + text
+    vpternlogq  zmm27, zmm10, zmm11, 0x96           ; reduce: HI += S
+    vaesenclast zmm10, zmm7, zmm13                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm10                  ; AES: written
+    vpclmulqdq  zmm7, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm11, zmm25, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm12, zmm12, zmm11                 ; AES: last round: the other text
+    vpshufd     zmm11, zmm31, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 320], zmm12                  ; AES: written
+    vpternlogq  zmm11, zmm27, zmm7, 0x96            ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm25, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm5, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm5, zmm11, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
+    vpxorq      zmm13, zmm25, [r9 + 448]            ; AES: k_Nr + text
+    vpxorq      ymm11, ymm11, ymm5                  ; reduce: add up the lanes
+    vaesenclast zmm2, zmm2, zmm13                   ; AES: last round: the other text
     vmovdqu64   [rbp + 448], zmm2                   ; AES: written
-    vpternlogq  xmm14, xmm7, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vextracti64x2 xmm5, ymm11, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm11, xmm5, [rdi + 1344], 0x96     ; reduce: minus the key terms
     add         r9, 512                             ; next group
     add         rbp, 512
     sub         rbx, 512
@@ -4379,10 +4433,10 @@ gcm128_avx512_winograd_clmul1_x32_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm6, r12
+    vmovq       xmm4, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm7, xmm6, xmm7                    ; bits of both lengths, bytes reversed
+    vmovq       xmm5, r8
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     mov         rcx, rbx
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -4394,783 +4448,783 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .rest_in_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm6, [r8]                          ; whole blocks
-    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm15, xmm15, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm15, zmm6, xmm15, 0x03           ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm5, xmm13, 0x03           ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm6, [r8]                          ; whole blocks
-    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm15, xmm15, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm15, zmm6, xmm15, 0x02           ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm5, xmm13, 0x02           ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm6, [r8]                          ; whole blocks
-    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm15, xmm15, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm15, ymm6, xmm15, 0x01           ; with them
+    vmovdqu64   xmm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm13, ymm5, xmm13, 0x01           ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm15, [r8]                         ; whole blocks
+    vmovdqu64   xmm13, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm6, [r8]                          ; the first bytes
-    vmovq       xmm15, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm15, xmm15, [rdx + 24]            ; in their places
-    vporq       xmm15, xmm6, xmm15                  ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm5, [r8]                          ; the first bytes
+    vmovq       xmm13, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm13, xmm13, [rdx + 24]            ; in their places
+    vporq       xmm13, xmm5, xmm13                  ; zero-padded
     jmp         short .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm6, [r8]                          ; the first bytes
-    vmovd       xmm15, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm15, xmm15, [rdx + 20]            ; in their places
-    vporq       xmm15, xmm6, xmm15                  ; zero-padded
+    vmovd       xmm5, [r8]                          ; the first bytes
+    vmovd       xmm13, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm13, xmm13, [rdx + 20]            ; in their places
+    vporq       xmm13, xmm5, xmm13                  ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm6, r10
+    vmovq       xmm5, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm15, r10
+    vmovq       xmm13, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm15, xmm15, 0x01
-    vporq       xmm6, xmm6, xmm15
+    vpslldq     xmm13, xmm13, 0x01
+    vporq       xmm5, xmm5, xmm13
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm15, r8
+    vmovq       xmm13, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm15, xmm15, 0x02
-    vporq       xmm6, xmm6, xmm15
-    vpandq      xmm15, xmm6, [rdx + 112]            ; zero-padded
+    vpslldq     xmm13, xmm13, 0x02
+    vporq       xmm5, xmm5, xmm13
+    vpandq      xmm13, xmm5, [rdx + 112]            ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm15, [r8]                         ; whole blocks
+    vmovdqu64   zmm13, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [rbx + 15]
     and         r8, -16
     lea         r10, [rdi + 560]
     sub         r10, r8                             ; H^(m+1)
-    vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
+    vmovdqu64   xmm5, [rdi + 1840]                  ; the key term of H
     lea         r8, [rcx + 15]
     and         r8, -16                             ; in whole blocks
     lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpandq      xmm6, xmm6, [r11 + r8 + 48]         ; if a lane is free
-    vpxorq      xmm6, xmm6, [r10 + 1280]            ; the key terms of all powers that are met
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpandq      xmm5, xmm5, [r11 + r8 + 48]         ; if a lane is free
+    vpxorq      xmm5, xmm5, [r10 + 1280]            ; the key terms of all powers that are met
     cmp         rbx, 257
     jae         .rest_over_4
     cmp         rbx, 0x81
     jae         .rest_over_2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
-    vpshufb     zmm5, zmm9, zmm1                    ; C3·H^6: C
-    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
+    vpshufb     zmm6, zmm6, zmm1                    ; C3·H^6: C
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^5: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm9, zmm13, zmm1                   ; C5·H^4: C
-    vpclmulqdq  zmm27, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpclmulqdq  zmm26, zmm9, zmm9, 0x10             ; C5·H^4: A0·A1
-    vpternlogq  zmm27, zmm13, zmm26, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm5, [rdi + 192]             ; C3·H^6: T = A + C1
-    vpclmulqdq  zmm26, zmm3, zmm3, 0x10             ; C3·H^6: T0·T1
-    vpxorq      zmm3, zmm4, [rdi + 256]             ; C4·H^5: T = A + C1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: T0·T1
-    vpxorq      zmm13, zmm9, [rdi + 320]            ; C5·H^4: T = A + C1
+    vpshufb     zmm10, zmm10, zmm1                  ; C5·H^4: C
+    vpclmulqdq  zmm27, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  zmm14, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
+    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C6·H^3: S += it
+    vbroadcasti64x2 zmm14, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm15, zmm6, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm28, zmm15, zmm15, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm15, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm26, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm0, zmm0, zmm14                   ; AES: + k_0
+    vpclmulqdq  zmm14, zmm26, zmm26, 0x10           ; C5·H^4: T0·T1
+    vpternlogq  zmm28, zmm15, zmm14, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm6, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm14, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5·H^4: T0·T1
-    vpternlogq  zmm26, zmm3, zmm13, 0x96            ; C6·H^3: LO += it
-    vpxorq      zmm3, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm13, zmm3, zmm3, 0x10             ; C3·H^6: U0·U1
-    vpxorq      zmm3, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
-    vpxorq      zmm4, zmm9, [rdi + 960]             ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: U0·U1
-    vpternlogq  zmm13, zmm3, zmm4, 0x96             ; C6·H^3: HI += it
-    vpshufb     zmm3, zmm10, zmm1                   ; C6·H^3: C
+    vpxorq      zmm6, zmm10, [rdi + 960]            ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^4: U0·U1
+    vpternlogq  zmm14, zmm3, zmm6, 0x96             ; C6·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpshufb     zmm3, zmm12, zmm1                   ; C6·H^3: C
+    vpshufb     zmm6, zmm7, zmm1                    ; C7·H^2: C
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C7·H^2: A0·A1
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpshufb     zmm4, zmm11, zmm1                   ; C7·H^2: C
-    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; C7·H^2: A0·A1
-    vpternlogq  zmm27, zmm5, zmm9, 0x96             ; C8·H^1: S += it
-    vpxorq      zmm5, zmm3, [rdi + 384]             ; C6·H^3: T = A + C1
+    vpternlogq  zmm27, zmm7, zmm10, 0x96            ; C8·H^1: S += it
+    vpxorq      zmm7, zmm3, [rdi + 384]             ; C6·H^3: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
+    vpxorq      zmm10, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: T0·T1
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^3: T0·T1
-    vpxorq      zmm9, zmm4, [rdi + 448]             ; C7·H^2: T = A + C1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7·H^2: T0·T1
-    vpternlogq  zmm26, zmm5, zmm9, 0x96             ; C8·H^1: LO += it
+    vpternlogq  zmm28, zmm7, zmm10, 0x96            ; C8·H^1: LO += it
     vpxorq      zmm3, zmm3, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^3: U0·U1
-    vpxorq      zmm4, zmm4, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: U0·U1
-    vpternlogq  zmm13, zmm3, zmm4, 0x96             ; C8·H^1: HI += it
+    vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpternlogq  zmm14, zmm3, zmm6, 0x96             ; C8·H^1: HI += it
     vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vpshufb     zmm3, zmm8, zmm1                    ; C2·H^7: C
-    vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C2·H^7: A0·A1
-    vpternlogq  zmm27, zmm4, zmm5, 0x96             ; C1·H^8: S += it
-    vpxorq      zmm4, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C2·H^7: A0·A1
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C1·H^8: S += it
+    vpxorq      zmm6, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: T0·T1
+    vpxorq      zmm7, zmm3, [rdi + 128]             ; C2·H^7: T = A + C1
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8·H^1: T0·T1
-    vpxorq      zmm5, zmm3, [rdi + 128]             ; C2·H^7: T = A + C1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: T0·T1
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: T0·T1
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: LO += it
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
     vpxorq      zmm3, zmm3, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: U0·U1
-    vpternlogq  zmm13, zmm2, zmm3, 0x96             ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm12, zmm1                   ; C1·H^8: C
+    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm9, zmm1                    ; C1·H^8: C
+    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^8: A = X + C
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^8: A = X + C
     vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
     vpxorq      zmm3, zmm27, zmm3                   ; C1·H^8: S += it
-    vpxorq      zmm4, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^8: T0·T1
-    vpxorq      zmm5, zmm25, zmm15                  ; AES: k_Nr + text
-    vpternlogq  zmm26, zmm4, zmm3, 0x96             ; reduce: LO += S
+    vpxorq      zmm6, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1·H^8: T0·T1
+    vpternlogq  zmm28, zmm6, zmm3, 0x96             ; reduce: LO += S
+    vpxorq      zmm6, zmm25, zmm13                  ; AES: k_Nr + text
     vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm13, zmm2, zmm3, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm2, zmm26, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm15, zmm0, zmm5                   ; AES: last round: the other text
-    vpshufd     zmm0, zmm26, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm0, zmm13, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm2, zmm28, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm16, zmm0, zmm6                   ; AES: last round: the other text
+    vpshufd     zmm0, zmm28, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm0, zmm14, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm14, ymm0, ymm2                   ; reduce: add up the lanes
-    vextracti64x2 xmm0, ymm14, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm14, xmm0, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      xmm0, xmm7, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      xmm2, xmm7, [rdi + 1200]            ; lengths: U = A + C2
-    vpclmulqdq  xmm3, xmm7, xmm7, 0x10              ; lengths: A0·A1
+    vpxorq      ymm11, ymm0, ymm2                   ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm11, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm11, xmm0, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm0, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm2, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vpclmulqdq  xmm3, xmm4, xmm4, 0x10              ; lengths: A0·A1
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: T0·T1
-    vpandq      zmm4, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpandq      zmm4, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
     vpshufb     zmm1, zmm4, zmm1                    ; C
-    vpxorq      zmm1, zmm1, zmm14                   ; A = X + C
+    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
     vpxorq      zmm4, zmm1, [r10]                   ; C1: T = A + C1
-    vpxorq      zmm5, zmm1, [r10 + 640]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm1, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C1: U0·U1
     vpxorq      zmm8, zmm3, zmm1                    ; C1: S += it
-    vpxorq      zmm9, zmm0, zmm4                    ; C1: LO += it
-    vpxorq      zmm26, zmm2, zmm5                   ; C1: HI += it
+    vpxorq      zmm6, zmm0, zmm4                    ; C1: LO += it
+    vpxorq      zmm26, zmm2, zmm7                   ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm5, zmm9, zmm1                    ; C3·H^6: C
-    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
-    vpshufb     zmm13, zmm13, zmm1                  ; C5·H^4: C
-    vpclmulqdq  zmm28, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
+    vpshufb     zmm6, zmm6, zmm1                    ; C3·H^6: C
+    vpshufb     zmm14, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^5: C
+    vpshufb     zmm10, zmm10, zmm1                  ; C5·H^4: C
+    vpclmulqdq  zmm28, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm26, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpclmulqdq  zmm27, zmm13, zmm13, 0x10           ; C5·H^4: A0·A1
+    vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vpclmulqdq  zmm26, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm26, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
-    vpclmulqdq  zmm27, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm26, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm13, [rdi + 320]            ; C5·H^4: T = A + C1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5·H^4: T0·T1
-    vpternlogq  zmm27, zmm26, zmm3, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm3, zmm9, zmm16                   ; AES: round 1
-    vpxorq      zmm5, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm26, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
+    vpternlogq  zmm28, zmm15, zmm26, 0x96           ; C6·H^3: S += it
+    vpxorq      zmm15, zmm6, [rdi + 192]            ; C3·H^6: T = A + C1
+    vbroadcasti64x2 zmm26, [rdi + 1856]             ; AES: k_0
+    vpclmulqdq  zmm29, zmm15, zmm15, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm15, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm14, zmm14, zmm26                 ; AES: + k_0
+    vpxorq      zmm27, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5·H^4: T0·T1
+    vpxorq      zmm0, zmm0, zmm26                   ; AES: + k_0
+    vpternlogq  zmm29, zmm15, zmm27, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm6, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm15, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm6, zmm14, zmm16                  ; AES: round 1
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vpxorq      zmm5, zmm13, [rdi + 960]            ; C5·H^4: U = A + C2
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; C6·H^3: HI += it
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpternlogq  zmm15, zmm3, zmm10, 0x96            ; C6·H^3: HI += it
+    vpshufb     zmm3, zmm12, zmm1                   ; C6·H^3: C
+    vpshufb     zmm7, zmm7, zmm1                    ; C7·H^2: C
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpshufb     zmm4, zmm10, zmm1                   ; C6·H^3: C
-    vpshufb     zmm5, zmm11, zmm1                   ; C7·H^2: C
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C7·H^2: A0·A1
-    vpternlogq  zmm28, zmm9, zmm10, 0x96            ; C8·H^1: S += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpxorq      zmm9, zmm4, [rdi + 384]             ; C6·H^3: T = A + C1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: T0·T1
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpxorq      zmm10, zmm5, [rdi + 448]            ; C7·H^2: T = A + C1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: T0·T1
-    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpxorq      zmm5, zmm5, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: U0·U1
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vpshufb     zmm4, zmm8, zmm1                    ; C2·H^7: C
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; C2·H^7: A0·A1
-    vpternlogq  zmm28, zmm5, zmm8, 0x96             ; C1·H^8: S += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpxorq      zmm5, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpxorq      zmm8, zmm4, [rdi + 128]             ; C2·H^7: T = A + C1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: T0·T1
-    vpternlogq  zmm27, zmm5, zmm8, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpxorq      zmm4, zmm4, [rdi + 768]             ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: U0·U1
-    vpternlogq  zmm26, zmm2, zmm4, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpshufb     zmm2, zmm12, zmm1                   ; C1·H^8: C
-    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^8: A = X + C
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
-    vpxorq      zmm4, zmm28, zmm4                   ; C1·H^8: S += it
-    vpxorq      zmm5, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1·H^8: T0·T1
-    vpternlogq  zmm27, zmm5, zmm4, 0x96             ; reduce: LO += S
-    vpxorq      zmm5, zmm25, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm26, zmm2, zmm4, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm2, zmm27, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm27, 0x4e                   ; reduce: (LO1, LO0)
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpternlogq  zmm4, zmm26, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm5, zmm25, zmm15                  ; AES: k_Nr + text
-    vpxorq      ymm14, ymm4, ymm2                   ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm14, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm14, xmm2, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vaesenclast zmm15, zmm0, zmm5                   ; AES: last round: the other text
-    vpxorq      xmm0, xmm7, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      xmm2, xmm7, [rdi + 1200]            ; lengths: U = A + C2
-    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; lengths: A0·A1
-    vpclmulqdq  xmm9, xmm0, xmm0, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm26, xmm2, xmm2, 0x10             ; lengths: U0·U1
-    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm2, zmm0, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm4, zmm0, [r10 + 704]             ; C2: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2: A0·A1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
-    vpshufb     zmm1, zmm3, zmm1                    ; C
-    vpxorq      zmm1, zmm1, zmm14                   ; A = X + C
-    vpxorq      zmm3, zmm1, [r10]                   ; C1: T = A + C1
-    vpxorq      zmm5, zmm1, [r10 + 640]             ; C1: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpternlogq  zmm8, zmm0, zmm1, 0x96              ; C1: S += it
-    vpternlogq  zmm9, zmm2, zmm3, 0x96              ; C1: LO += it
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; C1: HI += it
-    jmp         .rest_written
-.rest_over_2:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0xc1
-    jae         .rest_over_3
-    vpshufb     zmm5, zmm9, zmm1                    ; C3·H^6: C
-    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
-    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm13, zmm13, zmm1                  ; C5·H^4: C
-    vpclmulqdq  zmm29, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpclmulqdq  zmm28, zmm13, zmm13, 0x10           ; C5·H^4: A0·A1
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
-    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm27, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
-    vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm27, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpxorq      zmm28, zmm13, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm28, zmm28, 0x10            ; C5·H^4: T0·T1
-    vpternlogq  zmm30, zmm27, zmm3, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm3, zmm9, zmm16                   ; AES: round 1
-    vpxorq      zmm5, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm27, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
-    vaesenc     zmm5, zmm26, zmm16                  ; AES: round 1
-    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vpxorq      zmm9, zmm13, [rdi + 960]            ; C5·H^4: U = A + C2
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5·H^4: U0·U1
-    vpternlogq  zmm27, zmm4, zmm9, 0x96             ; C6·H^3: HI += it
-    vaesenc     zmm4, zmm5, zmm17                   ; AES: round 2
-    vpshufb     zmm5, zmm10, zmm1                   ; C6·H^3: C
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpshufb     zmm9, zmm11, zmm1                   ; C7·H^2: C
-    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C6·H^3: A0·A1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C7·H^2: A0·A1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpternlogq  zmm29, zmm10, zmm11, 0x96           ; C8·H^1: S += it
-    vpxorq      zmm10, zmm5, [rdi + 384]            ; C6·H^3: T = A + C1
+    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm12, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpternlogq  zmm28, zmm10, zmm12, 0x96           ; C8·H^1: S += it
+    vpxorq      zmm10, zmm3, [rdi + 384]            ; C6·H^3: T = A + C1
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
-    vpxorq      zmm11, zmm9, [rdi + 448]            ; C7·H^2: T = A + C1
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpternlogq  zmm30, zmm10, zmm11, 0x96           ; C8·H^1: LO += it
-    vpxorq      zmm5, zmm5, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vpxorq      zmm12, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C8·H^1: LO += it
+    vpxorq      zmm3, zmm3, [rdi + 1024]            ; C6·H^3: U = A + C2
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^3: U0·U1
-    vpxorq      zmm9, zmm9, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7·H^2: U0·U1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vpternlogq  zmm27, zmm5, zmm9, 0x96             ; C8·H^1: HI += it
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^3: U0·U1
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
+    vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C8·H^1: HI += it
     vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpshufb     zmm5, zmm8, zmm1                    ; C2·H^7: C
-    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; C2·H^7: A0·A1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^8: S += it
-    vpxorq      zmm8, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpshufb     zmm3, zmm8, zmm1                    ; C2·H^7: C
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; C2·H^7: A0·A1
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^8: S += it
+    vpxorq      zmm7, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
-    vpxorq      zmm9, zmm5, [rdi + 128]             ; C2·H^7: T = A + C1
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: T0·T1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
+    vpxorq      zmm8, zmm3, [rdi + 128]             ; C2·H^7: T = A + C1
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: T0·T1
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vpxorq      zmm5, zmm5, [rdi + 768]             ; C2·H^7: U = A + C2
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpternlogq  zmm27, zmm2, zmm5, 0x96             ; C1·H^8: HI += it
-    vpshufb     zmm2, zmm12, zmm1                   ; C1·H^8: C
+    vpxorq      zmm3, zmm3, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: U0·U1
+    vpternlogq  zmm15, zmm2, zmm3, 0x96             ; C1·H^8: HI += it
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^8: A = X + C
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
-    vpxorq      zmm5, zmm29, zmm5                   ; C1·H^8: S += it
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpxorq      zmm8, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
+    vpshufb     zmm2, zmm9, zmm1                    ; C1·H^8: C
+    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
+    vpxorq      zmm3, zmm28, zmm3                   ; C1·H^8: S += it
+    vpxorq      zmm7, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpternlogq  zmm30, zmm8, zmm5, 0x96             ; reduce: LO += S
-    vpxorq      zmm8, zmm25, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1·H^8: T0·T1
+    vpternlogq  zmm29, zmm7, zmm3, 0x96             ; reduce: LO += S
+    vpxorq      zmm7, zmm25, [r9]                   ; AES: k_Nr + text
     vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm27, zmm2, zmm5, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm2, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpshufd     zmm8, zmm30, 0x4e                   ; reduce: (LO1, LO0)
-    vpxorq      zmm5, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm8, zmm27, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm8, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpxorq      ymm14, ymm8, ymm2                   ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm14, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
-    vpternlogq  xmm14, xmm2, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm2, zmm25, zmm15                  ; AES: k_Nr + text
-    vpxorq      xmm5, xmm7, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      xmm8, xmm7, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenclast zmm15, zmm0, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  xmm9, xmm7, xmm7, 0x10              ; lengths: A0·A1
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: T0·T1
-    vpclmulqdq  xmm11, xmm8, xmm8, 0x10             ; lengths: U0·U1
-    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 704]             ; C2: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vpternlogq  zmm15, zmm2, zmm3, 0x96             ; reduce: HI += S
+    vaesenclast zmm2, zmm6, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm29, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm6, zmm29, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpternlogq  zmm6, zmm15, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm6, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm11, ymm6, ymm3                   ; reduce: add up the lanes
+    vpxorq      zmm3, zmm25, zmm13                  ; AES: k_Nr + text
+    vextracti64x2 xmm6, ymm11, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm11, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vaesenclast zmm16, zmm0, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm3, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vpclmulqdq  xmm8, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpclmulqdq  xmm6, xmm0, xmm0, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm26, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm7, zmm0, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vpshufb     zmm1, zmm2, zmm1                    ; C
+    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
+    vpxorq      zmm2, zmm1, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm1, [r10 + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpternlogq  zmm8, zmm0, zmm1, 0x96              ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm2, 0x96              ; C1: LO += it
+    vpternlogq  zmm26, zmm4, zmm7, 0x96             ; C1: HI += it
+    jmp         .rest_written
+.rest_over_2:
+    cmp         rbx, 0xc1
+    jae         .rest_over_3
+    vpshufb     zmm6, zmm6, zmm1                    ; C3·H^6: C
+    vpshufb     zmm14, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^5: C
+    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; C5·H^4: C
+    vpclmulqdq  zmm29, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
+    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vpclmulqdq  zmm27, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C6·H^3: S += it
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm26, zmm6, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm30, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
+    vbroadcasti64x2 zmm26, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm27, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpxorq      zmm14, zmm14, zmm26                 ; AES: + k_0
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm28, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm15, zmm15, zmm26                 ; AES: + k_0
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
+    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm0, zmm0, zmm26                   ; AES: + k_0
+    vpxorq      zmm6, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm26, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm6, zmm15, zmm16                  ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 2
+    vpternlogq  zmm26, zmm3, zmm10, 0x96            ; C6·H^3: HI += it
+    vpshufb     zmm3, zmm12, zmm1                   ; C6·H^3: C
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpshufb     zmm7, zmm7, zmm1                    ; C7·H^2: C
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm12, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 3
+    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C8·H^1: S += it
+    vpxorq      zmm10, zmm3, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vpxorq      zmm12, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 4
+    vpternlogq  zmm30, zmm10, zmm12, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vpxorq      zmm3, zmm3, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm10, zmm14, zmm20                 ; AES: round 5
+    vpternlogq  zmm26, zmm3, zmm7, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm6, zmm20                   ; AES: round 5
+    vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
+    vpshufb     zmm6, zmm8, zmm1                    ; C2·H^7: C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm8, zmm10, zmm21                  ; AES: round 6
+    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C2·H^7: A0·A1
+    vpternlogq  zmm29, zmm7, zmm10, 0x96            ; C1·H^8: S += it
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpxorq      zmm7, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpxorq      zmm10, zmm6, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
+    vpternlogq  zmm30, zmm7, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
+    vpxorq      zmm6, zmm6, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm7, zmm8, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
+    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm3, zmm23                   ; AES: round 8
+    vpshufb     zmm3, zmm9, zmm1                    ; C1·H^8: C
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vpxorq      zmm3, zmm3, zmm11                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^8: S += it
+    vpxorq      zmm8, zmm3, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vpternlogq  zmm30, zmm8, zmm6, 0x96             ; reduce: LO += S
+    vpxorq      zmm3, zmm3, [rdi + 704]             ; C1·H^8: U = A + C2
+    vpxorq      zmm8, zmm25, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm26, zmm3, zmm6, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm3, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm7                         ; AES: written
+    vpshufd     zmm6, zmm30, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm6, zmm26, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm3, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpxorq      ymm11, ymm6, ymm8                   ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm11, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vpternlogq  xmm11, xmm3, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm3, zmm25, zmm13                  ; AES: k_Nr + text
+    vpxorq      xmm6, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm8, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenclast zmm16, zmm0, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  xmm9, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpclmulqdq  xmm10, xmm6, xmm6, 0x10             ; lengths: T0·T1
+    vpclmulqdq  xmm12, xmm8, xmm8, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm1                    ; C
+    vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpxorq      zmm6, zmm0, [r10 + 128]             ; C3: T = A + C1
     vpxorq      zmm8, zmm0, [r10 + 768]             ; C3: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
     vpternlogq  zmm9, zmm2, zmm0, 0x96              ; C3: S += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C3: LO += it
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C3: HI += it
-    vpshufb     zmm0, zmm3, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm14                   ; A = X + C
+    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C3: LO += it
+    vpternlogq  zmm12, zmm4, zmm8, 0x96             ; C3: HI += it
+    vpshufb     zmm0, zmm7, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
     vpxorq      zmm1, zmm0, [r10]                   ; C1: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
     vpxorq      zmm8, zmm9, zmm0                    ; C1: S += it
-    vpxorq      zmm9, zmm10, zmm1                   ; C1: LO += it
-    vpxorq      zmm26, zmm11, zmm2                  ; C1: HI += it
+    vpxorq      zmm6, zmm10, zmm1                   ; C1: LO += it
+    vpxorq      zmm26, zmm12, zmm2                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm9, zmm9, zmm1                    ; C3·H^6: C
-    vpshufb     zmm26, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
-    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm13, zmm13, zmm1                  ; C5·H^4: C
-    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm31, zmm9, zmm9, 0x10             ; C3·H^6: A0·A1
-    vpaddd      zmm28, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm29, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpclmulqdq  zmm30, zmm13, zmm13, 0x10           ; C5·H^4: A0·A1
-    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
-    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C6·H^3: S += it
-    vpaddd      zmm0, zmm0, zmm5                    ; AES: 12 blocks ahead
-    vpxorq      zmm5, zmm9, [rdi + 192]             ; C3·H^6: T = A + C1
+    vpshufb     zmm6, zmm6, zmm1                    ; C3·H^6: C
+    vpshufb     zmm14, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^5: C
+    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; C5·H^4: C
+    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm30, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
+    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm27, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
+    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: S += it
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      zmm27, zmm6, [rdi + 192]            ; C3·H^6: T = A + C1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm30, zmm5, zmm5, 0x10             ; C3·H^6: T0·T1
-    vpxorq      zmm5, zmm26, zmm3                   ; AES: + k_0
-    vpxorq      zmm26, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
-    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm29, zmm13, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpxorq      zmm28, zmm28, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm31, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
+    vbroadcasti64x2 zmm27, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm28, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpxorq      zmm14, zmm14, zmm27                 ; AES: + k_0
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm29, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm15, zmm15, zmm27                 ; AES: + k_0
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpternlogq  zmm30, zmm26, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm3, zmm5, zmm16                   ; AES: round 1
-    vpxorq      zmm5, zmm9, [rdi + 832]             ; C3·H^6: U = A + C2
-    vaesenc     zmm9, zmm27, zmm16                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
-    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vaesenc     zmm5, zmm28, zmm16                  ; AES: round 1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vpxorq      zmm26, zmm26, zmm27                 ; AES: + k_0
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm0, zmm0, zmm27                   ; AES: + k_0
+    vpxorq      zmm6, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm27, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm6, zmm15, zmm16                  ; AES: round 1
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm15, zmm26, zmm16                 ; AES: round 1
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5·H^4: U = A + C2
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpxorq      zmm13, zmm13, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vpternlogq  zmm26, zmm4, zmm13, 0x96            ; C6·H^3: HI += it
-    vpshufb     zmm4, zmm10, zmm1                   ; C6·H^3: C
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vpshufb     zmm10, zmm11, zmm1                  ; C7·H^2: C
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 2
+    vpternlogq  zmm27, zmm3, zmm10, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm6, zmm17                   ; AES: round 2
+    vpshufb     zmm6, zmm12, zmm1                   ; C6·H^3: C
+    vaesenc     zmm10, zmm15, zmm17                 ; AES: round 2
+    vpshufb     zmm7, zmm7, zmm1                    ; C7·H^2: C
+    vpclmulqdq  zmm12, zmm6, zmm6, 0x10             ; C6·H^3: A0·A1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 3
+    vpternlogq  zmm30, zmm12, zmm15, 0x96           ; C8·H^1: S += it
     vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm13, zmm10, zmm10, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vpternlogq  zmm31, zmm11, zmm13, 0x96           ; C8·H^1: S += it
-    vpxorq      zmm11, zmm4, [rdi + 384]            ; C6·H^3: T = A + C1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6·H^3: T0·T1
+    vpxorq      zmm12, zmm6, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6·H^3: T0·T1
+    vpxorq      zmm15, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpxorq      zmm13, zmm10, [rdi + 448]           ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 4
+    vpternlogq  zmm31, zmm12, zmm15, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vpternlogq  zmm30, zmm11, zmm13, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
+    vpxorq      zmm6, zmm6, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^3: U0·U1
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpxorq      zmm10, zmm10, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm12, zmm14, zmm20                 ; AES: round 5
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C8·H^1: HI += it
     vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vpternlogq  zmm26, zmm4, zmm10, 0x96            ; C8·H^1: HI += it
-    vaesenc     zmm4, zmm5, zmm20                   ; AES: round 5
     vpshufb     zmm2, zmm2, zmm1                    ; C8·H^1: C
-    vpshufb     zmm5, zmm8, zmm1                    ; C2·H^7: C
+    vaesenc     zmm6, zmm10, zmm20                  ; AES: round 5
+    vpshufb     zmm7, zmm8, zmm1                    ; C2·H^7: C
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
     vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm10, zmm12, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm12, zmm7, zmm7, 0x10             ; C2·H^7: A0·A1
+    vpternlogq  zmm30, zmm8, zmm12, 0x96            ; C1·H^8: S += it
     vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C2·H^7: A0·A1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vpternlogq  zmm31, zmm8, zmm10, 0x96            ; C1·H^8: S += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
     vpxorq      zmm8, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpxorq      zmm10, zmm5, [rdi + 128]            ; C2·H^7: T = A + C1
+    vpxorq      zmm12, zmm7, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2·H^7: T0·T1
     vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
-    vpternlogq  zmm30, zmm8, zmm10, 0x96            ; C1·H^8: LO += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpternlogq  zmm31, zmm8, zmm12, 0x96            ; C1·H^8: LO += it
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vpxorq      zmm5, zmm5, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpxorq      zmm7, zmm7, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm8, zmm10, zmm23                  ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: U0·U1
     vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 8
-    vpternlogq  zmm26, zmm2, zmm5, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm4, zmm23                   ; AES: round 8
-    vpshufb     zmm4, zmm12, zmm1                   ; C1·H^8: C
+    vpternlogq  zmm27, zmm2, zmm7, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm9, zmm1                    ; C1·H^8: C
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
+    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^8: A = X + C
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpxorq      zmm4, zmm4, zmm14                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; C1·H^8: A0·A1
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpxorq      zmm5, zmm31, zmm5                   ; C1·H^8: S += it
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
     vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
-    vpxorq      zmm9, zmm4, [rdi + 64]              ; C1·H^8: T = A + C1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^8: S += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpxorq      zmm9, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
+    vpternlogq  zmm31, zmm9, zmm7, 0x96             ; reduce: LO += S
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpternlogq  zmm30, zmm9, zmm5, 0x96             ; reduce: LO += S
-    vpxorq      zmm4, zmm4, [rdi + 704]             ; C1·H^8: U = A + C2
+    vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
     vpxorq      zmm9, zmm25, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^8: U0·U1
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; reduce: HI += S
-    vmovdqu64   [rbp], zmm3                         ; AES: written
-    vpclmulqdq  zmm4, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm5, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vpshufd     zmm9, zmm30, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm9, zmm26, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm4, zmm8, zmm5                    ; AES: last round: the other text
-    vextracti64x4 ymm5, zmm9, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
-    vpxorq      ymm14, ymm9, ymm5                   ; reduce: add up the lanes
-    vpxorq      zmm5, zmm25, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm14, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  xmm14, xmm8, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
-    vpxorq      xmm5, xmm7, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      xmm10, xmm7, [rdi + 1200]           ; lengths: U = A + C2
-    vpxorq      zmm9, zmm25, zmm15                  ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; lengths: A0·A1
-    vaesenclast zmm15, zmm0, zmm9                   ; AES: last round: the other text
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm26, xmm10, xmm10, 0x10           ; lengths: U0·U1
-    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm5, zmm4, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm7, zmm4, [r10 + 704]             ; C2: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
+    vaesenclast zmm9, zmm8, zmm9                    ; AES: last round: the other text
+    vpternlogq  zmm27, zmm2, zmm7, 0x96             ; reduce: HI += S
+    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vpclmulqdq  zmm2, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm7, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vpshufd     zmm8, zmm31, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm27, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm2, zmm3, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm3, zmm8, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vpxorq      ymm11, ymm8, ymm3                   ; reduce: add up the lanes
+    vpxorq      zmm3, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x2 xmm7, ymm11, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vpternlogq  xmm11, xmm7, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm6, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpxorq      xmm7, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      zmm10, zmm25, zmm13                 ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vaesenclast zmm16, zmm0, zmm10                  ; AES: last round: the other text
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm26, xmm7, xmm7, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm10, zmm2, [r10 + 128]            ; C3: T = A + C1
-    vpxorq      zmm11, zmm2, [r10 + 768]            ; C3: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3: A0·A1
+    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm7, zmm2, [r10 + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm10, zmm3, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm3, [r10 + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
-    vpternlogq  zmm8, zmm4, zmm2, 0x96              ; C3: S += it
-    vpternlogq  zmm9, zmm5, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm26, zmm7, zmm11, 0x96            ; C3: HI += it
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vpternlogq  zmm8, zmm2, zmm3, 0x96              ; C3: S += it
+    vpternlogq  zmm6, zmm4, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm26, zmm7, zmm12, 0x96            ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpxorq      zmm2, zmm0, [r10 + 192]             ; C4: T = A + C1
-    vpxorq      zmm4, zmm0, [r10 + 832]             ; C4: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
-    vpshufb     zmm1, zmm3, zmm1                    ; C
-    vpxorq      zmm1, zmm1, zmm14                   ; A = X + C
-    vpxorq      zmm3, zmm1, [r10]                   ; C1: T = A + C1
-    vpxorq      zmm5, zmm1, [r10 + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: U0·U1
+    vpshufb     zmm1, zmm9, zmm1                    ; C
+    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
+    vpxorq      zmm4, zmm1, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm1, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm8, zmm0, zmm1, 0x96              ; C1: S += it
-    vpternlogq  zmm9, zmm2, zmm3, 0x96              ; C1: LO += it
-    vpternlogq  zmm26, zmm4, zmm5, 0x96             ; C1: HI += it
+    vpternlogq  zmm6, zmm2, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm26, zmm3, zmm7, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
     cmp         rbx, 385
     jae         .rest_over_6
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 321
     jae         .rest_over_5
     vpshufb     zmm1, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm5, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C3·H^6: C
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C4·H^5: C
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm13, zmm13, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C5·H^4: C
-    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm30, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
-    vpshufb     zmm26, zmm26, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm27, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpaddd      zmm28, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm29, zmm13, zmm13, 0x10           ; C5·H^4: A0·A1
-    vpshufb     zmm28, zmm28, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpternlogq  zmm30, zmm27, zmm29, 0x96           ; C6·H^3: S += it
+    vpshufb     zmm6, zmm6, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C3·H^6: C
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C4·H^5: C
+    vpshufb     zmm14, zmm14, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C5·H^4: C
+    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm30, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
+    vpshufb     zmm15, zmm15, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm26, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm28, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
+    vpshufb     zmm27, zmm27, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpternlogq  zmm30, zmm26, zmm28, 0x96           ; C6·H^3: S += it
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpxorq      zmm27, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpxorq      zmm26, zmm6, [rdi + 192]            ; C3·H^6: T = A + C1
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm31, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm27, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpxorq      zmm29, zmm13, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpxorq      zmm28, zmm28, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm31, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
+    vbroadcasti64x2 zmm26, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm28, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpxorq      zmm1, zmm1, zmm26                   ; AES: + k_0
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm14, zmm14, zmm26                 ; AES: + k_0
+    vpxorq      zmm29, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm15, zmm15, zmm26                 ; AES: + k_0
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpternlogq  zmm31, zmm27, zmm29, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm27, zmm27, zmm26                 ; AES: + k_0
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm0, zmm0, zmm26                   ; AES: + k_0
+    vpxorq      zmm6, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
     vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpxorq      zmm3, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
-    vaesenc     zmm5, zmm9, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm27, zmm3, zmm3, 0x10             ; C3·H^6: U0·U1
-    vaesenc     zmm3, zmm26, zmm16                  ; AES: round 1
-    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vaesenc     zmm9, zmm28, zmm16                  ; AES: round 1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vpclmulqdq  zmm26, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm6, zmm14, zmm16                  ; AES: round 1
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm14, zmm15, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm15, zmm27, zmm16                 ; AES: round 1
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5·H^4: U = A + C2
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpxorq      zmm13, zmm13, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5·H^4: U0·U1
     vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vpternlogq  zmm27, zmm4, zmm13, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpshufb     zmm4, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vpshufb     zmm10, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C7·H^2: C
+    vpternlogq  zmm26, zmm3, zmm10, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm6, zmm17                   ; AES: round 2
+    vpshufb     zmm6, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm10, zmm14, zmm17                 ; AES: round 2
+    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm12, zmm15, zmm17                 ; AES: round 2
+    vpclmulqdq  zmm14, zmm6, zmm6, 0x10             ; C6·H^3: A0·A1
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
     vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm13, zmm10, zmm10, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vpternlogq  zmm30, zmm11, zmm13, 0x96           ; C8·H^1: S += it
+    vpternlogq  zmm30, zmm14, zmm15, 0x96           ; C8·H^1: S += it
     vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpxorq      zmm11, zmm4, [rdi + 384]            ; C6·H^3: T = A + C1
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6·H^3: T0·T1
+    vpxorq      zmm14, zmm6, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
+    vpxorq      zmm15, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpxorq      zmm13, zmm10, [rdi + 448]           ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^2: T0·T1
     vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpternlogq  zmm31, zmm11, zmm13, 0x96           ; C8·H^1: LO += it
+    vpternlogq  zmm31, zmm14, zmm15, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
+    vpxorq      zmm6, zmm6, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpxorq      zmm10, zmm10, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
     vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vpternlogq  zmm27, zmm4, zmm10, 0x96            ; C8·H^1: HI += it
+    vpternlogq  zmm26, zmm6, zmm7, 0x96             ; C8·H^1: HI += it
     vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm4, zmm9, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm10, zmm20                  ; AES: round 5
+    vaesenc     zmm7, zmm12, zmm20                  ; AES: round 5
     vpshufb     zmm8, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C2·H^7: C
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  zmm10, zmm2, zmm2, 0x10             ; C8·H^1: A0·A1
     vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C2·H^7: A0·A1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpternlogq  zmm30, zmm9, zmm10, 0x96            ; C1·H^8: S += it
+    vpclmulqdq  zmm12, zmm8, zmm8, 0x10             ; C2·H^7: A0·A1
     vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpxorq      zmm9, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8·H^1: T0·T1
+    vpternlogq  zmm30, zmm10, zmm12, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
+    vpxorq      zmm10, zmm2, [rdi + 512]            ; C8·H^1: T = A + C1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8·H^1: T0·T1
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpxorq      zmm10, zmm8, [rdi + 128]            ; C2·H^7: T = A + C1
+    vpxorq      zmm12, zmm8, [rdi + 128]            ; C2·H^7: T = A + C1
     vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpternlogq  zmm31, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2·H^7: T0·T1
     vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpternlogq  zmm31, zmm10, zmm12, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
     vpxorq      zmm8, zmm8, [rdi + 768]             ; C2·H^7: U = A + C2
     vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vpternlogq  zmm27, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm3, zmm23                   ; AES: round 8
-    vpshufb     zmm3, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpxorq      zmm3, zmm3, zmm14                   ; C1·H^8: A = X + C
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpternlogq  zmm26, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm6, zmm23                   ; AES: round 8
+    vpshufb     zmm6, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vpxorq      zmm6, zmm6, zmm11                   ; C1·H^8: A = X + C
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C1·H^8: A0·A1
     vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
     vpxorq      zmm8, zmm30, zmm8                   ; C1·H^8: S += it
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vpxorq      zmm9, zmm3, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpxorq      zmm9, zmm6, [rdi + 64]              ; C1·H^8: T = A + C1
     vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
     vpternlogq  zmm31, zmm9, zmm8, 0x96             ; reduce: LO += S
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpxorq      zmm3, zmm3, [rdi + 704]             ; C1·H^8: U = A + C2
+    vpxorq      zmm6, zmm6, [rdi + 704]             ; C1·H^8: U = A + C2
     vpxorq      zmm9, zmm25, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1·H^8: U0·U1
     vaesenclast zmm1, zmm1, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm27, zmm3, zmm8, 0x96             ; reduce: HI += S
+    vpternlogq  zmm26, zmm6, zmm8, 0x96             ; reduce: HI += S
     vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpclmulqdq  zmm3, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpclmulqdq  zmm6, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
     vpxorq      zmm8, zmm25, [r9 + 64]              ; AES: k_Nr + text
     vpshufd     zmm9, zmm31, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm9, zmm27, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vextracti64x4 ymm3, zmm9, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm9, zmm26, zmm6, 0x96             ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vextracti64x4 ymm6, zmm9, 0x01                  ; reduce: upper lanes
     vpxorq      zmm8, zmm25, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      ymm14, ymm9, ymm3                   ; reduce: add up the lanes
+    vpxorq      ymm11, ymm9, ymm6                   ; reduce: add up the lanes
     vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vextracti64x2 xmm3, ymm14, 0x01                 ; reduce: upper lanes
+    vextracti64x2 xmm6, ymm11, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbp + 128], zmm2                   ; AES: written
-    vpternlogq  xmm14, xmm3, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm3, zmm25, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      xmm8, xmm7, [rdi + 560]             ; lengths: T = A + C1
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm4, xmm7, [rdi + 1200]            ; lengths: U = A + C2
-    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vpclmulqdq  xmm10, xmm7, xmm7, 0x10             ; lengths: A0·A1
-    vpxorq      zmm7, zmm25, zmm15                  ; AES: k_Nr + text
-    vpclmulqdq  xmm11, xmm8, xmm8, 0x10             ; lengths: T0·T1
-    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
-    vpclmulqdq  xmm12, xmm4, xmm4, 0x10             ; lengths: U0·U1
-    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm5, zmm4, [r10 + 64]              ; C2: T = A + C1
-    vpxorq      zmm7, zmm4, [r10 + 704]             ; C2: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpternlogq  xmm11, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm6, zmm25, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      xmm8, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm7, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vmovdqu64   [rbp + 192], zmm6                   ; AES: written
+    vpclmulqdq  xmm10, xmm4, xmm4, 0x10             ; lengths: A0·A1
+    vpxorq      zmm4, zmm25, zmm13                  ; AES: k_Nr + text
+    vpclmulqdq  xmm12, xmm8, xmm8, 0x10             ; lengths: T0·T1
+    vaesenclast zmm16, zmm0, zmm4                   ; AES: last round: the other text
+    vpclmulqdq  xmm13, xmm7, xmm7, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpxorq      zmm4, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpxorq      zmm8, zmm2, [r10 + 128]             ; C3: T = A + C1
@@ -5178,720 +5232,727 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
-    vpternlogq  zmm10, zmm4, zmm2, 0x96             ; C3: S += it
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C3: LO += it
-    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C3: HI += it
-    vpshufb     zmm2, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpternlogq  zmm10, zmm3, zmm2, 0x96             ; C3: S += it
+    vpternlogq  zmm12, zmm4, zmm8, 0x96             ; C3: LO += it
+    vpternlogq  zmm13, zmm7, zmm9, 0x96             ; C3: HI += it
+    vpshufb     zmm2, zmm6, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
     vpxorq      zmm4, zmm2, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm5, zmm0, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm6, zmm0, [r10 + 256]             ; C5: T = A + C1
     vpxorq      zmm7, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
     vpternlogq  zmm10, zmm2, zmm0, 0x96             ; C5: S += it
-    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; C5: LO += it
-    vpternlogq  zmm12, zmm4, zmm7, 0x96             ; C5: HI += it
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C5: LO += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm0, zmm0, zmm14                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
     vpxorq      zmm1, zmm0, [r10]                   ; C1: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
     vpxorq      zmm8, zmm10, zmm0                   ; C1: S += it
-    vpxorq      zmm9, zmm11, zmm1                   ; C1: LO += it
-    vpxorq      zmm26, zmm12, zmm2                  ; C1: HI += it
+    vpxorq      zmm6, zmm12, zmm1                   ; C1: LO += it
+    vpxorq      zmm26, zmm13, zmm2                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_5:
-    vpshufb     zmm1, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C3·H^6: C
-    vpshufb     zmm5, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C4·H^5: C
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm13, zmm13, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C5·H^4: C
+    vpshufb     zmm1, zmm6, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm6, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C5·H^4: C
     vpclmulqdq  zmm29, zmm1, zmm1, 0x10             ; C3·H^6: A0·A1
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm26, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpclmulqdq  zmm27, zmm13, zmm13, 0x10           ; C5·H^4: A0·A1
-    vpaddd      zmm28, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C6·H^3: S += it
-    vpshufb     zmm26, zmm28, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm27, zmm1, [rdi + 192]            ; C3·H^6: T = A + C1
-    vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
+    vpshufb     zmm14, zmm14, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vpclmulqdq  zmm26, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
+    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpternlogq  zmm29, zmm15, zmm26, 0x96           ; C6·H^3: S += it
+    vpshufb     zmm15, zmm27, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpxorq      zmm26, zmm1, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm30, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: the next counters
-    vpxorq      zmm27, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm28, zmm13, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
+    vpxorq      zmm26, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm27, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
+    vbroadcasti64x2 zmm28, [rdi + 1856]             ; AES: k_0
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5·H^4: T0·T1
+    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm6, zmm6, zmm28                   ; AES: + k_0
     vpxorq      zmm1, zmm1, [rdi + 832]             ; C3·H^6: U = A + C2
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm1, zmm1, 0x10             ; C3·H^6: U0·U1
-    vpxorq      zmm1, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vaesenc     zmm4, zmm5, zmm16                   ; AES: round 1
+    vpxorq      zmm14, zmm14, zmm28                 ; AES: + k_0
+    vpclmulqdq  zmm26, zmm1, zmm1, 0x10             ; C3·H^6: U0·U1
+    vpxorq      zmm1, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
+    vpxorq      zmm3, zmm15, zmm28                  ; AES: + k_0
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4·H^5: U0·U1
-    vpxorq      zmm5, zmm13, [rdi + 960]            ; C5·H^4: U = A + C2
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
-    vaesenc     zmm13, zmm26, zmm16                 ; AES: round 1
-    vpternlogq  zmm27, zmm1, zmm5, 0x96             ; C6·H^3: HI += it
-    vpshufb     zmm1, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C6·H^3: C
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpshufb     zmm5, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C7·H^2: C
-    vpclmulqdq  zmm10, zmm1, zmm1, 0x10             ; C6·H^3: A0·A1
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm5, zmm5, 0x10             ; C7·H^2: A0·A1
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
-    vpternlogq  zmm29, zmm10, zmm11, 0x96           ; C8·H^1: S += it
-    vpxorq      zmm10, zmm1, [rdi + 384]            ; C6·H^3: T = A + C1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
+    vpternlogq  zmm26, zmm1, zmm10, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm1, zmm3, zmm16                   ; AES: round 1
+    vpshufb     zmm3, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C6·H^3: C
+    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm12, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 2
+    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpxorq      zmm10, zmm3, [rdi + 384]            ; C6·H^3: T = A + C1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vpxorq      zmm11, zmm5, [rdi + 448]            ; C7·H^2: T = A + C1
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
-    vpternlogq  zmm30, zmm10, zmm11, 0x96           ; C8·H^1: LO += it
-    vpxorq      zmm1, zmm1, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6·H^3: U0·U1
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vpxorq      zmm5, zmm5, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: U0·U1
-    vaesenc     zmm10, zmm13, zmm19                 ; AES: round 4
-    vpternlogq  zmm27, zmm1, zmm5, 0x96             ; C8·H^1: HI += it
-    vpshufb     zmm1, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 5
-    vpshufb     zmm4, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C2·H^7: C
-    vaesenc     zmm5, zmm9, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm1, zmm1, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; C2·H^7: A0·A1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^8: S += it
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vpxorq      zmm8, zmm1, [rdi + 512]             ; C8·H^1: T = A + C1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpxorq      zmm9, zmm4, [rdi + 128]             ; C2·H^7: T = A + C1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: T0·T1
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpxorq      zmm1, zmm1, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C8·H^1: U0·U1
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpxorq      zmm4, zmm4, [rdi + 768]             ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm8, zmm10, zmm22                  ; AES: round 7
-    vpternlogq  zmm27, zmm1, zmm4, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm1, zmm2, zmm23                   ; AES: round 8
-    vpshufb     zmm2, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C1·H^8: C
-    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^8: A = X + C
-    vaesenc     zmm4, zmm5, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
-    vpxorq      zmm5, zmm29, zmm5                   ; C1·H^8: S += it
-    vpxorq      zmm9, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
-    vpternlogq  zmm30, zmm9, zmm5, 0x96             ; reduce: LO += S
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpxorq      zmm12, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7·H^2: T0·T1
+    vpternlogq  zmm30, zmm10, zmm12, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
+    vpxorq      zmm3, zmm3, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm10, zmm14, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
+    vpternlogq  zmm26, zmm3, zmm7, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C8·H^1: C
+    vaesenc     zmm3, zmm6, zmm20                   ; AES: round 5
+    vpshufb     zmm6, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C2·H^7: C
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm8, zmm10, zmm20                  ; AES: round 5
+    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C2·H^7: A0·A1
+    vpternlogq  zmm29, zmm7, zmm10, 0x96            ; C1·H^8: S += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpxorq      zmm7, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
+    vpxorq      zmm10, zmm6, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpternlogq  zmm30, zmm7, zmm10, 0x96            ; C1·H^8: LO += it
+    vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
+    vpxorq      zmm6, zmm6, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm7, zmm8, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^8: A = X + C
+    vaesenc     zmm6, zmm7, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
+    vpxorq      zmm7, zmm29, zmm7                   ; C1·H^8: S += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
+    vpxorq      zmm8, zmm2, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
+    vpternlogq  zmm30, zmm8, zmm7, 0x96             ; reduce: LO += S
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
     vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenc     zmm10, zmm8, zmm24                  ; AES: round 9
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm27, zmm2, zmm5, 0x96             ; reduce: HI += S
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpternlogq  zmm26, zmm2, zmm7, 0x96             ; reduce: HI += S
     vpxorq      zmm2, zmm25, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpclmulqdq  zmm7, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm8, zmm30, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm1, zmm1, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm8, zmm27, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vextracti64x4 ymm2, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm14, ymm8, ymm2                   ; reduce: add up the lanes
-    vpxorq      zmm2, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vextracti64x2 xmm5, ymm14, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  xmm14, xmm5, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      xmm4, xmm7, [rdi + 560]             ; lengths: T = A + C1
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
-    vpxorq      xmm5, xmm7, [rdi + 1200]            ; lengths: U = A + C2
-    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; lengths: A0·A1
-    vpxorq      zmm7, zmm25, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm4, xmm4, 0x10              ; lengths: T0·T1
-    vaesenclast zmm4, zmm10, zmm7                   ; AES: last round: the other text
-    vpclmulqdq  xmm26, xmm5, xmm5, 0x10             ; lengths: U0·U1
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpshufb     zmm5, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm8, zmm26, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vextracti64x4 ymm3, zmm8, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm11, ymm8, ymm3                   ; reduce: add up the lanes
+    vpxorq      zmm3, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x2 xmm7, ymm11, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm11, xmm7, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm6, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      xmm7, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vpclmulqdq  xmm8, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpxorq      zmm4, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  xmm26, xmm7, xmm7, 0x10             ; lengths: U0·U1
+    vmovdqu64   [rbp + 128], zmm1                   ; AES: written
+    vpshufb     zmm4, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpaddd      zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm10, zmm2, zmm2, 0x10             ; C2: A0·A1
+    vpclmulqdq  zmm9, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C3: A0·A1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm5, zmm16                   ; AES: round 1
-    vpternlogq  zmm8, zmm10, zmm11, 0x96            ; C3: S += it
-    vaesenc     zmm5, zmm7, zmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpxorq      zmm7, zmm2, [r10 + 64]              ; C2: T = A + C1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: T0·T1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpxorq      zmm10, zmm4, [r10 + 128]            ; C3: T = A + C1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpternlogq  zmm9, zmm7, zmm10, 0x96             ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpxorq      zmm2, zmm2, [r10 + 704]             ; C2: U = A + C2
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: U0·U1
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpxorq      zmm4, zmm4, [r10 + 768]             ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpternlogq  zmm26, zmm2, zmm4, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm3, zmm23                   ; AES: round 8
-    vaesenc     zmm3, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vbroadcasti64x2 zmm10, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm1, zmm1, 0x10             ; C3: A0·A1
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vpternlogq  zmm8, zmm9, zmm12, 0x96             ; C3: S += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vpxorq      zmm9, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: T0·T1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vpxorq      zmm10, zmm1, [r10 + 128]            ; C3: T = A + C1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vpxorq      zmm3, zmm3, [r10 + 704]             ; C2: U = A + C2
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpxorq      zmm1, zmm1, [r10 + 768]             ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C3: U0·U1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  zmm26, zmm3, zmm1, 0x96             ; C3: HI += it
+    vaesenc     zmm1, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm3, zmm7, zmm23                   ; AES: round 8
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vpxorq      zmm2, zmm2, zmm11                   ; A = X + C
     vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpxorq      zmm1, zmm1, zmm14                   ; A = X + C
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpxorq      zmm4, zmm25, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm5, zmm1, [r10]                   ; C1: T = A + C1
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
-    vpxorq      zmm4, zmm1, [r10 + 640]             ; C1: U = A + C2
-    vpxorq      zmm7, zmm25, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
+    vpxorq      zmm4, zmm2, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm25, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm1                   ; AES: written
+    vpxorq      zmm7, zmm2, [r10 + 640]             ; C1: U = A + C2
+    vpxorq      zmm9, zmm25, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
     vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm25, zmm15                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
-    vpclmulqdq  zmm0, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpandq      zmm4, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      zmm9, zmm25, zmm13                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenclast zmm16, zmm0, zmm9                   ; AES: last round: the other text
+    vpclmulqdq  zmm0, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpandq      zmm7, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm7, zmm3, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm9, zmm3, [r10 + 256]             ; C5: T = A + C1
     vpxorq      zmm10, zmm3, [r10 + 896]            ; C5: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
-    vpternlogq  zmm8, zmm1, zmm3, 0x96              ; C5: S += it
-    vpternlogq  zmm9, zmm5, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm8, zmm2, zmm3, 0x96              ; C5: S += it
+    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C5: LO += it
     vpternlogq  zmm26, zmm0, zmm10, 0x96            ; C5: HI += it
-    vpshufb     zmm0, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm1, zmm0, [r10 + 320]             ; C6: T = A + C1
+    vpshufb     zmm0, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpxorq      zmm2, zmm0, [r10 + 320]             ; C6: T = A + C1
     vpxorq      zmm3, zmm0, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C6: A0·A1
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6: T0·T1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: U0·U1
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm4, zmm2, [r10 + 192]             ; C4: T = A + C1
-    vpxorq      zmm5, zmm2, [r10 + 832]             ; C4: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
+    vpshufb     zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpxorq      zmm4, zmm1, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm1, [r10 + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vpternlogq  zmm8, zmm0, zmm2, 0x96              ; C4: S += it
-    vpternlogq  zmm9, zmm1, zmm4, 0x96              ; C4: LO += it
-    vpternlogq  zmm26, zmm3, zmm5, 0x96             ; C4: HI += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vpternlogq  zmm8, zmm0, zmm1, 0x96              ; C4: S += it
+    vpternlogq  zmm6, zmm2, zmm4, 0x96              ; C4: LO += it
+    vpternlogq  zmm26, zmm3, zmm7, 0x96             ; C4: HI += it
     jmp         .rest_written
 .rest_over_6:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 449
     jae         .rest_over_7
-    vpshufb     zmm1, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C3·H^6: C
-    vpshufb     zmm5, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C4·H^5: C
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm13, zmm13, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C5·H^4: C
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm6, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm6, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C5·H^4: C
+    vpshufb     zmm14, zmm14, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm30, zmm1, zmm1, 0x10             ; C3·H^6: A0·A1
-    vpclmulqdq  zmm26, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm28, zmm13, zmm13, 0x10           ; C5·H^4: A0·A1
-    vpshufb     zmm27, zmm27, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpternlogq  zmm30, zmm26, zmm28, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm26, zmm1, [rdi + 192]            ; C3·H^6: T = A + C1
-    vpaddd      zmm28, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm31, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
-    vpshufb     zmm26, zmm28, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm28, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm27, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
+    vpshufb     zmm26, zmm26, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpternlogq  zmm30, zmm15, zmm27, 0x96           ; C6·H^3: S += it
+    vpxorq      zmm15, zmm1, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm31, zmm15, zmm15, 0x10           ; C3·H^6: T0·T1
+    vpshufb     zmm15, zmm27, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpxorq      zmm27, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm29, zmm13, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
-    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm28, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
+    vbroadcasti64x2 zmm29, [rdi + 1856]             ; AES: k_0
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm6, zmm6, zmm29                   ; AES: + k_0
     vpxorq      zmm1, zmm1, [rdi + 832]             ; C3·H^6: U = A + C2
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm28, zmm1, zmm1, 0x10             ; C3·H^6: U0·U1
-    vpxorq      zmm1, zmm27, zmm3                   ; AES: + k_0
-    vpxorq      zmm4, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vpxorq      zmm13, zmm13, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vpternlogq  zmm28, zmm4, zmm13, 0x96            ; C6·H^3: HI += it
-    vpshufb     zmm4, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C6·H^3: C
+    vpclmulqdq  zmm27, zmm1, zmm1, 0x10             ; C3·H^6: U0·U1
+    vpxorq      zmm1, zmm14, zmm29                  ; AES: + k_0
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
+    vpxorq      zmm14, zmm26, zmm29                 ; AES: + k_0
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpxorq      zmm15, zmm15, zmm29                 ; AES: + k_0
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpternlogq  zmm27, zmm3, zmm10, 0x96            ; C6·H^3: HI += it
     vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpshufb     zmm10, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm11, zmm26, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm26, zmm10, zmm10, 0x10           ; C7·H^2: A0·A1
-    vpternlogq  zmm30, zmm13, zmm26, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vpxorq      zmm13, zmm4, [rdi + 384]            ; C6·H^3: T = A + C1
+    vpshufb     zmm3, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C6·H^3: C
+    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm10, zmm14, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm14, zmm15, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpternlogq  zmm30, zmm12, zmm15, 0x96           ; C8·H^1: S += it
+    vpxorq      zmm12, zmm3, [rdi + 384]            ; C6·H^3: T = A + C1
     vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C6·H^3: T0·T1
-    vpxorq      zmm26, zmm10, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vpternlogq  zmm31, zmm13, zmm26, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vpxorq      zmm15, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^2: T0·T1
+    vpternlogq  zmm31, zmm12, zmm15, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpxorq      zmm3, zmm3, [rdi + 1024]            ; C6·H^3: U = A + C2
     vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpxorq      zmm10, zmm10, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: U0·U1
-    vpternlogq  zmm28, zmm4, zmm10, 0x96            ; C8·H^1: HI += it
-    vaesenc     zmm4, zmm5, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^3: U0·U1
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm12, zmm14, zmm18                 ; AES: round 3
+    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm6, zmm19                   ; AES: round 4
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm5, zmm9, zmm19                   ; AES: round 4
-    vpshufb     zmm8, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C2·H^7: C
+    vpshufb     zmm6, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C2·H^7: C
     vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C2·H^7: A0·A1
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vpternlogq  zmm30, zmm9, zmm10, 0x96            ; C1·H^8: S += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vpxorq      zmm9, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vpxorq      zmm10, zmm8, [rdi + 128]            ; C2·H^7: T = A + C1
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm8, zmm10, zmm19                  ; AES: round 4
+    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C2·H^7: A0·A1
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
+    vpternlogq  zmm30, zmm7, zmm10, 0x96            ; C1·H^8: S += it
+    vpxorq      zmm7, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
     vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpxorq      zmm10, zmm6, [rdi + 128]            ; C2·H^7: T = A + C1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vpternlogq  zmm31, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vpternlogq  zmm31, zmm7, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm7, zmm12, zmm20                  ; AES: round 5
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpxorq      zmm8, zmm8, [rdi + 768]             ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: U0·U1
+    vpxorq      zmm6, zmm6, [rdi + 768]             ; C2·H^7: U = A + C2
     vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm11, zmm21                  ; AES: round 6
-    vpshufb     zmm8, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpxorq      zmm8, zmm8, zmm14                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C1·H^8: A0·A1
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpxorq      zmm9, zmm30, zmm9                   ; C1·H^8: S += it
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vpternlogq  zmm27, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm7, zmm21                   ; AES: round 6
+    vpshufb     zmm6, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C1·H^8: C
+    vpxorq      zmm6, zmm6, zmm11                   ; C1·H^8: A = X + C
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C1·H^8: A0·A1
     vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpxorq      zmm10, zmm8, [rdi + 64]             ; C1·H^8: T = A + C1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: T0·T1
+    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^8: S += it
+    vpxorq      zmm9, zmm6, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
     vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpternlogq  zmm31, zmm10, zmm9, 0x96            ; reduce: LO += S
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpxorq      zmm8, zmm8, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm28, zmm8, zmm9, 0x96             ; reduce: HI += S
+    vpternlogq  zmm31, zmm9, zmm7, 0x96             ; reduce: LO += S
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpxorq      zmm6, zmm6, [rdi + 704]             ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1·H^8: U0·U1
     vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; reduce: HI += S
+    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
     vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpshufd     zmm9, zmm31, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm9, zmm28, zmm8, 0x96             ; reduce: RES = fold(LO) + HI
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vextracti64x4 ymm8, zmm9, 0x01                  ; reduce: upper lanes
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vpxorq      ymm14, ymm9, ymm8                   ; reduce: add up the lanes
+    vpshufd     zmm8, zmm31, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm27, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vextracti64x4 ymm7, zmm8, 0x01                  ; reduce: upper lanes
     vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vextracti64x2 xmm8, ymm14, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm14, xmm8, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      ymm11, ymm8, ymm7                   ; reduce: add up the lanes
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
+    vextracti64x2 xmm7, ymm11, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm11, xmm7, [rdi + 1344], 0x96     ; reduce: minus the key terms
     vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpxorq      xmm8, xmm7, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      zmm9, zmm25, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm10, xmm7, [rdi + 1200]           ; lengths: U = A + C2
-    vpclmulqdq  xmm11, xmm7, xmm7, 0x10             ; lengths: A0·A1
-    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  xmm12, xmm8, xmm8, 0x10             ; lengths: T0·T1
-    vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpclmulqdq  xmm13, xmm10, xmm10, 0x10           ; lengths: U0·U1
-    vpxorq      zmm7, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vpshufb     zmm7, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm25, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C2: A0·A1
-    vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
-    vpshufb     zmm5, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpxorq      xmm7, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      zmm8, zmm25, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm9, xmm4, [rdi + 1200]            ; lengths: U = A + C2
+    vpclmulqdq  xmm12, xmm4, xmm4, 0x10             ; lengths: A0·A1
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  xmm14, xmm7, xmm7, 0x10             ; lengths: T0·T1
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpclmulqdq  xmm15, xmm9, xmm9, 0x10             ; lengths: U0·U1
+    vpxorq      zmm4, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vmovdqu64   [rbp + 64], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C2: A0·A1
+    vaesenclast zmm1, zmm6, zmm1                    ; AES: last round: the other text
+    vpshufb     zmm6, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vmovdqu64   [rbp + 128], zmm1                   ; AES: written
     vpxorq      zmm1, zmm25, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C3: A0·A1
     vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm1                   ; AES: written
-    vpternlogq  zmm11, zmm8, zmm9, 0x96             ; C3: S += it
+    vpternlogq  zmm12, zmm7, zmm8, 0x96             ; C3: S += it
     vpshufb     zmm2, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm8, zmm7, [r10 + 64]              ; C2: T = A + C1
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpxorq      zmm8, zmm4, [r10 + 64]              ; C2: T = A + C1
+    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: T0·T1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm10, zmm5, [r10 + 128]            ; C3: T = A + C1
-    vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C3: LO += it
+    vpxorq      zmm9, zmm6, [r10 + 128]             ; C3: T = A + C1
+    vbroadcasti64x2 zmm10, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm2, zmm2, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C3: LO += it
     vaesenc     zmm2, zmm2, zmm16                   ; AES: round 1
-    vaesenc     zmm3, zmm9, zmm16                   ; AES: round 1
-    vpxorq      zmm7, zmm7, [r10 + 704]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm4, [r10 + 704]             ; C2: U = A + C2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
     vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpxorq      zmm5, zmm5, [r10 + 768]             ; C3: U = A + C2
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vpxorq      zmm6, zmm6, [r10 + 768]             ; C3: U = A + C2
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
     vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: U0·U1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpternlogq  zmm15, zmm4, zmm6, 0x96             ; C3: HI += it
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpternlogq  zmm13, zmm7, zmm5, 0x96             ; C3: HI += it
     vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vaesenc     zmm4, zmm7, zmm19                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm14                   ; A = X + C
+    vpxorq      zmm3, zmm3, zmm11                   ; A = X + C
     vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm1, zmm1, 0x10              ; C4: A0·A1
     vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C4: A0·A1
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: A0·A1
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C1: S += it
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1: S += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vpxorq      zmm6, zmm1, [r10 + 192]             ; C4: T = A + C1
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      zmm5, zmm1, [r10 + 192]             ; C4: T = A + C1
     vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: T0·T1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpxorq      zmm7, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm3, [r10]                   ; C1: T = A + C1
     vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpxorq      zmm8, zmm25, [r9 + 256]             ; AES: k_Nr + text
-    vpternlogq  zmm12, zmm5, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm14, zmm6, zmm7, 0x96             ; C1: LO += it
+    vpxorq      zmm6, zmm25, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
     vpxorq      zmm1, zmm1, [r10 + 832]             ; C4: U = A + C2
     vmovdqu64   [rbp + 256], zmm2                   ; AES: written
-    vpxorq      zmm5, zmm25, [r9 + 320]             ; AES: k_Nr + text
+    vpxorq      zmm6, zmm25, [r9 + 320]             ; AES: k_Nr + text
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4: U0·U1
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
-    vpxorq      zmm4, zmm4, [r10 + 640]             ; C1: U = A + C2
-    vpxorq      zmm5, zmm25, zmm15                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vaesenclast zmm15, zmm0, zmm5                   ; AES: last round: the other text
-    vpternlogq  zmm13, zmm1, zmm4, 0x96             ; C1: HI += it
-    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm1, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
+    vpxorq      zmm3, zmm3, [r10 + 640]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm25, zmm13                  ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm16, zmm0, zmm6                   ; AES: last round: the other text
+    vpternlogq  zmm15, zmm1, zmm3, 0x96             ; C1: HI += it
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpxorq      zmm3, zmm1, [r10 + 320]             ; C6: T = A + C1
     vpxorq      zmm4, zmm1, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm5, zmm0, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm6, zmm0, [r10 + 384]             ; C7: T = A + C1
     vpxorq      zmm7, zmm0, [r10 + 1024]            ; C7: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: U0·U1
-    vpternlogq  zmm11, zmm1, zmm0, 0x96             ; C7: S += it
-    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C7: LO += it
-    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C7: HI += it
+    vpternlogq  zmm12, zmm1, zmm0, 0x96             ; C7: S += it
+    vpternlogq  zmm14, zmm3, zmm6, 0x96             ; C7: LO += it
+    vpternlogq  zmm15, zmm4, zmm7, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpxorq      zmm1, zmm0, [r10 + 256]             ; C5: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C5: U0·U1
-    vpxorq      zmm8, zmm11, zmm0                   ; C5: S += it
-    vpxorq      zmm9, zmm12, zmm1                   ; C5: LO += it
-    vpxorq      zmm26, zmm13, zmm2                  ; C5: HI += it
+    vpxorq      zmm8, zmm12, zmm0                   ; C5: S += it
+    vpxorq      zmm6, zmm14, zmm1                   ; C5: LO += it
+    vpxorq      zmm26, zmm15, zmm2                  ; C5: HI += it
     jmp         .rest_written
 .rest_over_7:
-    vpshufb     zmm1, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C3·H^6: C
-    vpshufb     zmm5, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C4·H^5: C
-    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm13, zmm13, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C5·H^4: C
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm6, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm6, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C5·H^4: C
+    vpshufb     zmm14, zmm14, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm30, zmm1, zmm1, 0x10             ; C3·H^6: A0·A1
-    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm27, zmm4, zmm4, 0x10             ; C4·H^5: A0·A1
-    vpclmulqdq  zmm28, zmm13, zmm13, 0x10           ; C5·H^4: A0·A1
+    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm26, zmm3, zmm3, 0x10             ; C4·H^5: A0·A1
+    vpshufb     zmm15, zmm15, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm27, zmm10, zmm10, 0x10           ; C5·H^4: A0·A1
+    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C6·H^3: S += it
+    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      zmm27, zmm1, [rdi + 192]            ; C3·H^6: T = A + C1
     vpshufb     zmm26, zmm26, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: S += it
-    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpxorq      zmm28, zmm1, [rdi + 192]            ; C3·H^6: T = A + C1
-    vpshufb     zmm27, zmm27, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm31, zmm28, zmm28, 0x10           ; C3·H^6: T0·T1
+    vpclmulqdq  zmm31, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpxorq      zmm28, zmm4, [rdi + 256]            ; C4·H^5: T = A + C1
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm29, zmm13, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
+    vpxorq      zmm27, zmm3, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
+    vbroadcasti64x2 zmm28, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm29, zmm10, [rdi + 320]           ; C5·H^4: T = A + C1
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm6, zmm6, zmm28                   ; AES: + k_0
+    vpternlogq  zmm31, zmm27, zmm29, 0x96           ; C6·H^3: LO += it
+    vpxorq      zmm14, zmm14, zmm28                 ; AES: + k_0
     vpxorq      zmm1, zmm1, [rdi + 832]             ; C3·H^6: U = A + C2
-    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm1, zmm1, 0x10             ; C3·H^6: U0·U1
-    vpxorq      zmm1, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
-    vaesenc     zmm4, zmm5, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4·H^5: U0·U1
-    vaesenc     zmm5, zmm9, zmm16                   ; AES: round 1
-    vpxorq      zmm9, zmm13, [rdi + 960]            ; C5·H^4: U = A + C2
-    vaesenc     zmm13, zmm26, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5·H^4: U0·U1
-    vaesenc     zmm26, zmm27, zmm16                 ; AES: round 1
-    vpternlogq  zmm28, zmm1, zmm9, 0x96             ; C6·H^3: HI += it
-    vaesenc     zmm1, zmm4, zmm17                   ; AES: round 2
-    vpshufb     zmm4, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C6·H^3: C
-    vpshufb     zmm9, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C7·H^2: C
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
-    vaesenc     zmm11, zmm13, zmm17                 ; AES: round 2
-    vpclmulqdq  zmm13, zmm9, zmm9, 0x10             ; C7·H^2: A0·A1
-    vaesenc     zmm26, zmm26, zmm17                 ; AES: round 2
-    vpternlogq  zmm30, zmm10, zmm13, 0x96           ; C8·H^1: S += it
+    vpxorq      zmm15, zmm15, zmm28                 ; AES: + k_0
+    vpclmulqdq  zmm27, zmm1, zmm1, 0x10             ; C3·H^6: U0·U1
+    vpxorq      zmm1, zmm26, zmm28                  ; AES: + k_0
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: U0·U1
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 1
+    vpternlogq  zmm27, zmm3, zmm10, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpshufb     zmm3, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
+    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm10, zmm14, zmm17                 ; AES: round 2
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm14, zmm7, zmm7, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 2
+    vpternlogq  zmm30, zmm12, zmm14, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
+    vpxorq      zmm12, zmm3, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
+    vpxorq      zmm14, zmm7, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 3
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7·H^2: T0·T1
+    vpternlogq  zmm31, zmm12, zmm14, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpxorq      zmm10, zmm4, [rdi + 384]            ; C6·H^3: T = A + C1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vpxorq      zmm13, zmm9, [rdi + 448]            ; C7·H^2: T = A + C1
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm26, zmm26, zmm18                 ; AES: round 3
-    vpternlogq  zmm31, zmm10, zmm13, 0x96           ; C8·H^1: LO += it
+    vpxorq      zmm3, zmm3, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
+    vpxorq      zmm7, zmm7, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm12, zmm15, zmm19                 ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
     vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
-    vpxorq      zmm9, zmm9, [rdi + 1088]            ; C7·H^2: U = A + C2
-    vaesenc     zmm10, zmm11, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7·H^2: U0·U1
-    vaesenc     zmm11, zmm26, zmm19                 ; AES: round 4
-    vpternlogq  zmm28, zmm4, zmm9, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; C8·H^1: HI += it
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C8·H^1: C
-    vaesenc     zmm4, zmm5, zmm20                   ; AES: round 5
-    vpshufb     zmm5, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm3, zmm6, zmm20                   ; AES: round 5
+    vpshufb     zmm6, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm7, zmm10, zmm20                  ; AES: round 5
     vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C8·H^1: A0·A1
-    vaesenc     zmm9, zmm10, zmm20                  ; AES: round 5
-    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C2·H^7: A0·A1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vpternlogq  zmm30, zmm8, zmm10, 0x96            ; C1·H^8: S += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     zmm10, zmm12, zmm20                 ; AES: round 5
+    vpclmulqdq  zmm12, zmm6, zmm6, 0x10             ; C2·H^7: A0·A1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpternlogq  zmm30, zmm8, zmm12, 0x96            ; C1·H^8: S += it
     vpxorq      zmm8, zmm2, [rdi + 512]             ; C8·H^1: T = A + C1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vpxorq      zmm10, zmm5, [rdi + 128]            ; C2·H^7: T = A + C1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vpternlogq  zmm31, zmm8, zmm10, 0x96            ; C1·H^8: LO += it
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vpxorq      zmm12, zmm6, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vpternlogq  zmm31, zmm8, zmm12, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
     vpxorq      zmm2, zmm2, [rdi + 1152]            ; C8·H^1: U = A + C2
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8·H^1: U0·U1
-    vaesenc     zmm8, zmm9, zmm22                   ; AES: round 7
-    vpxorq      zmm5, zmm5, [rdi + 768]             ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm9, zmm11, zmm22                  ; AES: round 7
-    vpternlogq  zmm28, zmm2, zmm5, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vpxorq      zmm6, zmm6, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm8, zmm10, zmm22                  ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
+    vpternlogq  zmm27, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm3, zmm23                   ; AES: round 8
+    vpshufb     zmm3, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm6, zmm7, zmm23                   ; AES: round 8
+    vpxorq      zmm3, zmm3, zmm11                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^8: S += it
     vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpshufb     zmm2, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C1·H^8: C
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^8: A = X + C
-    vaesenc     zmm5, zmm8, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vpxorq      zmm8, zmm30, zmm8                   ; C1·H^8: S += it
-    vpxorq      zmm10, zmm2, [rdi + 64]             ; C1·H^8: T = A + C1
+    vpxorq      zmm9, zmm3, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
+    vpternlogq  zmm31, zmm9, zmm7, 0x96             ; reduce: LO += S
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vpxorq      zmm3, zmm3, [rdi + 704]             ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
     vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: T0·T1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpternlogq  zmm31, zmm10, zmm8, 0x96            ; reduce: LO += S
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vpxorq      zmm2, zmm2, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenc     zmm10, zmm9, zmm24                  ; AES: round 9
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; reduce: HI += S
-    vpxorq      zmm2, zmm25, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm1, zmm1, zmm2                    ; AES: last round: the other text
-    vpshufd     zmm2, zmm31, 0x4e                   ; reduce: (LO1, LO0)
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpternlogq  zmm2, zmm28, zmm8, 0x96             ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm8, zmm25, [r9 + 64]              ; AES: k_Nr + text
-    vextracti64x4 ymm9, zmm2, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpxorq      ymm14, ymm2, ymm9                   ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm14, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
-    vpternlogq  xmm14, xmm2, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm2, zmm25, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      xmm9, xmm7, [rdi + 560]             ; lengths: T = A + C1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm5, xmm7, [rdi + 1200]            ; lengths: U = A + C2
-    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
-    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; lengths: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: T0·T1
-    vpxorq      zmm7, zmm25, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  xmm26, xmm5, xmm5, 0x10             ; lengths: U0·U1
-    vaesenclast zmm5, zmm10, zmm7                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C2: A0·A1
-    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; reduce: HI += S
+    vpxorq      zmm3, zmm25, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpshufd     zmm3, zmm31, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpternlogq  zmm3, zmm27, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm25, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm11, ymm3, ymm9                   ; reduce: add up the lanes
+    vaesenclast zmm3, zmm6, zmm7                    ; AES: last round: the other text
+    vextracti64x2 xmm6, ymm11, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpternlogq  xmm11, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm6, zmm25, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      xmm7, xmm4, [rdi + 560]             ; lengths: T = A + C1
+    vaesenclast zmm9, zmm8, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm10, xmm4, [rdi + 1200]           ; lengths: U = A + C2
+    vmovdqu64   [rbp + 128], zmm9                   ; AES: written
+    vpclmulqdq  xmm8, xmm4, xmm4, 0x10              ; lengths: A0·A1
+    vpclmulqdq  xmm6, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vpxorq      zmm4, zmm25, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  xmm26, xmm10, xmm10, 0x10           ; lengths: U0·U1
+    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm1                   ; AES: written
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpshufb     zmm4, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C2: A0·A1
+    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
     vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpshufb     zmm12, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm13, zmm2, zmm2, 0x10             ; C3: A0·A1
+    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; C3: A0·A1
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpternlogq  zmm8, zmm11, zmm13, 0x96            ; C3: S += it
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm11, zmm12, zmm3                  ; AES: + k_0
-    vpxorq      zmm12, zmm4, [r10 + 64]             ; C2: T = A + C1
-    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm7, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm7, zmm12, zmm12, 0x10            ; C2: T0·T1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vpxorq      zmm12, zmm2, [r10 + 128]            ; C3: T = A + C1
+    vbroadcasti64x2 zmm15, [rdi + 1856]             ; AES: k_0
+    vpternlogq  zmm8, zmm10, zmm14, 0x96            ; C3: S += it
+    vpxorq      zmm4, zmm4, zmm15                   ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm15                   ; AES: + k_0
+    vpxorq      zmm10, zmm3, [r10 + 64]             ; C2: T = A + C1
+    vpxorq      zmm12, zmm12, zmm15                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm15                   ; AES: + k_0
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: T0·T1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
+    vpxorq      zmm14, zmm9, [r10 + 128]            ; C3: T = A + C1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vpternlogq  zmm9, zmm7, zmm12, 0x96             ; C3: LO += it
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: T0·T1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
+    vpternlogq  zmm6, zmm10, zmm14, 0x96            ; C3: LO += it
+    vaesenc     zmm10, zmm12, zmm17                 ; AES: round 2
     vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpxorq      zmm4, zmm4, [r10 + 704]             ; C2: U = A + C2
-    vaesenc     zmm7, zmm10, zmm18                  ; AES: round 3
-    vaesenc     zmm10, zmm11, zmm18                 ; AES: round 3
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vpxorq      zmm3, zmm3, [r10 + 704]             ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpxorq      zmm2, zmm2, [r10 + 768]             ; C3: U = A + C2
+    vpxorq      zmm9, zmm9, [r10 + 768]             ; C3: U = A + C2
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
     vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
     vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3: U0·U1
     vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpternlogq  zmm26, zmm4, zmm2, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm7, zmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm10, zmm20                  ; AES: round 5
-    vpshufb     zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpternlogq  zmm26, zmm3, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm3, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm4, zmm7, zmm20                   ; AES: round 5
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vaesenc     zmm7, zmm10, zmm20                  ; AES: round 5
     vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpxorq      zmm2, zmm2, zmm11                   ; A = X + C
     vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpxorq      zmm1, zmm1, zmm14                   ; A = X + C
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
     vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpshufb     zmm5, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpshufb     zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
     vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm1, zmm1, 0x10              ; C4: A0·A1
     vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C4: A0·A1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm1, zmm1, 0x10             ; C1: A0·A1
+    vpclmulqdq  zmm10, zmm2, zmm2, 0x10             ; C1: A0·A1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
+    vpternlogq  zmm8, zmm9, zmm10, 0x96             ; C1: S += it
     vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpternlogq  zmm8, zmm7, zmm10, 0x96             ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpxorq      zmm7, zmm5, [r10 + 192]             ; C4: T = A + C1
     vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vpxorq      zmm9, zmm1, [r10 + 192]             ; C4: T = A + C1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
     vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpxorq      zmm10, zmm1, [r10]                  ; C1: T = A + C1
     vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vpxorq      zmm10, zmm2, [r10]                  ; C1: T = A + C1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
     vpxorq      zmm11, zmm25, [r9 + 256]            ; AES: k_Nr + text
     vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
-    vpternlogq  zmm9, zmm7, zmm10, 0x96             ; C1: LO += it
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
     vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm25, [r9 + 320]             ; AES: k_Nr + text
-    vpxorq      zmm5, zmm5, [r10 + 832]             ; C4: U = A + C2
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm2                   ; AES: written
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vpxorq      zmm7, zmm25, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vpxorq      zmm1, zmm1, [r10 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rbp + 384], zmm4                   ; AES: written
-    vpxorq      zmm7, zmm25, zmm15                  ; AES: k_Nr + text
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vaesenclast zmm15, zmm0, zmm7                   ; AES: last round: the other text
-    vpternlogq  zmm26, zmm5, zmm1, 0x96             ; C1: HI += it
-    vpandq      zmm0, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm1, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpxorq      zmm9, zmm25, [r9 + 320]             ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, [r10 + 832]             ; C4: U = A + C2
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4: U0·U1
+    vpxorq      zmm9, zmm25, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm2, [r10 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
+    vpxorq      zmm9, zmm25, zmm13                  ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vaesenclast zmm16, zmm0, zmm9                   ; AES: last round: the other text
+    vpternlogq  zmm26, zmm1, zmm2, 0x96             ; C1: HI += it
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpxorq      zmm2, zmm1, [r10 + 320]             ; C6: T = A + C1
-    vpxorq      zmm5, zmm1, [r10 + 960]             ; C6: U = A + C2
+    vpxorq      zmm4, zmm1, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm7, zmm4, [r10 + 384]             ; C7: T = A + C1
-    vpxorq      zmm10, zmm4, [r10 + 1024]           ; C7: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
+    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vpxorq      zmm9, zmm7, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm7, [r10 + 1024]           ; C7: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
-    vpternlogq  zmm8, zmm1, zmm4, 0x96              ; C7: S += it
-    vpternlogq  zmm9, zmm2, zmm7, 0x96              ; C7: LO += it
-    vpternlogq  zmm26, zmm5, zmm10, 0x96            ; C7: HI += it
+    vpternlogq  zmm8, zmm1, zmm7, 0x96              ; C7: S += it
+    vpternlogq  zmm6, zmm2, zmm9, 0x96              ; C7: LO += it
+    vpternlogq  zmm26, zmm4, zmm10, 0x96            ; C7: HI += it
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpxorq      zmm1, zmm0, [r10 + 448]             ; C8: T = A + C1
     vpxorq      zmm2, zmm0, [r10 + 1088]            ; C8: U = A + C2
@@ -5900,25 +5961,25 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: U0·U1
     vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
     vpxorq      zmm4, zmm3, [r10 + 256]             ; C5: T = A + C1
-    vpxorq      zmm5, zmm3, [r10 + 896]             ; C5: U = A + C2
+    vpxorq      zmm7, zmm3, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: U0·U1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
     vpternlogq  zmm8, zmm0, zmm3, 0x96              ; C5: S += it
-    vpternlogq  zmm9, zmm1, zmm4, 0x96              ; C5: LO += it
-    vpternlogq  zmm26, zmm2, zmm5, 0x96             ; C5: HI += it
+    vpternlogq  zmm6, zmm1, zmm4, 0x96              ; C5: LO += it
+    vpternlogq  zmm26, zmm2, zmm7, 0x96             ; C5: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm0, zmm15, 0x02
-    vmovdqu64   [rdx], ymm15                        ; written
+    vextracti64x2 xmm0, zmm16, 0x02
+    vmovdqu64   [rdx], ymm16                        ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm1, zmm15, 0x03
+    vextracti64x2 xmm1, zmm16, 0x03
     vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
@@ -5926,12 +5987,13 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm15                        ; written
-    vextracti64x2 xmm0, zmm15, 0x01
+    vmovdqu64   [rdx], ymm16                        ; written
+    vextracti64x2 xmm0, zmm16, 0x01
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm1, zmm15, 0x02
+    vextracti64x2 xmm1, zmm16, 0x02
     vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -5939,55 +6001,54 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm15                        ; written
+    vmovdqu64   [rdx], xmm16                        ; written
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm0, zmm15, 0x01
-    vpxorq      xmm0, xmm0, xmm15                   ; what the end differs by
+    vextracti64x2 xmm0, zmm16, 0x01
+    vpxorq      xmm0, xmm0, xmm16                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm1, xmm15, [rsi + rcx + 160]      ; in front
+    vpshufb     xmm1, xmm16, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm15                        ; written
+    vmovdqu64   [rdx], xmm16                        ; written
     jmp         .rest_out_done
 .rest_out_under_16:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpextrq     [rdx], xmm15, 0x00                  ; the first bytes
-    vpshufb     xmm0, xmm15, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx], xmm16, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm16, [rsi + rcx + 8]        ; the last bytes
     vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vmovd       [rdx], xmm15                        ; the first bytes
-    vpshufb     xmm0, xmm15, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx], xmm16                        ; the first bytes
+    vpshufb     xmm0, xmm16, [rsi + rcx + 12]       ; the last bytes
     vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpextrb     byte [rdx], xmm15, 0x00             ; the first bytes
+    vpextrb     byte [rdx], xmm16, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm0, xmm15, [rsi + rdi + 16]
+    vpshufb     xmm0, xmm16, [rsi + rdi + 16]
     vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm15, [rsi + rcx + 15]       ; the last bytes
+    vpshufb     xmm0, xmm16, [rsi + rcx + 15]       ; the last bytes
     vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm15                        ; written
+    vmovdqu64   [rdx], zmm16                        ; written
 .rest_out_done:
 .rest_reduce:
-    vpxorq      zmm0, zmm9, zmm8                    ; reduce: LO += S
+    vpxorq      zmm0, zmm6, zmm8                    ; reduce: LO += S
     vpclmulqdq  zmm1, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm26, zmm8, zmm0, 0x96             ; reduce: + HI
@@ -5995,7 +6056,7 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm0, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm0, xmm6, 0x96              ; reduce: minus the key terms
+    vpternlogq  xmm1, xmm0, xmm5, 0x96              ; reduce: minus the key terms
     vpshufb     xmm0, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
@@ -6061,7 +6122,7 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
     vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
     vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
-    vporq       xmm2, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_first_number]  ; IV || 1
+    vporq       xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_first_number]  ; IV || 1
     jmp         .counter
 .other:
     vmovdqu64   xmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
@@ -6073,17 +6134,17 @@ gcm128_avx512_winograd_clmul1_x32_open:
 .iv_whole:
     vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C
-    vpxorq      xmm3, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm2, xmm3, [rdi + 560]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm3, [rdi + 1200]            ; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: T0·T1
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
-    vpxorq      xmm4, xmm2, xmm3                    ; (X + C)·H: LO += S
-    vpclmulqdq  xmm2, xmm4, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm5, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
+    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxorq      xmm3, xmm2, xmm5                    ; (X + C)·H: LO += S
+    vpclmulqdq  xmm2, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm3, 0x96              ; (X + C)·H: + HI
+    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
     add         rsi, 0x10                           ; the next block
     sub         r11, 0x10
     cmp         r11, 0x10
@@ -6128,38 +6189,38 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vporq       xmm3, xmm3, xmm4                    ; zero-padded
 .iv_few_done:
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
-    vpxorq      xmm3, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm2, xmm3, [rdi + 560]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm3, [rdi + 1200]            ; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: T0·T1
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
-    vpxorq      xmm4, xmm2, xmm3                    ; (X + C)·H: LO += S
-    vpclmulqdq  xmm2, xmm4, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm5, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
+    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxorq      xmm3, xmm2, xmm5                    ; (X + C)·H: LO += S
+    vpclmulqdq  xmm2, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm3, 0x96              ; (X + C)·H: + HI
+    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
 .iv_lengths:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm3, rdx
-    vpxorq      xmm3, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm2, xmm3, [rdi + 560]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm3, [rdi + 1200]            ; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: T0·T1
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
-    vpxorq      xmm4, xmm2, xmm3                    ; (X + C)·H: LO += S
-    vpclmulqdq  xmm2, xmm4, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm1, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm3, xmm1, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm5, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
-    vpshufb     xmm2, xmm2, xmm0                    ; J_0
+    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxorq      xmm3, xmm2, xmm5                    ; (X + C)·H: LO += S
+    vpclmulqdq  xmm2, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm1, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm1, 0x96              ; (X + C)·H: + HI
+    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
+    vpshufb     xmm0, xmm2, xmm0                    ; J_0
 .counter:
-    vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
-    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_fold_q]  ; fold_q
-    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
-    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_lane_numbers]  ; lane l is l blocks ahead
+    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
+    vmovdqu64   zmm2, [rel gcm128_avx512_winograd_clmul1_x32_fold_q]  ; fold_q
+    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
+    vpshufb     zmm0, zmm0, zmm1                    ; counter, last word first
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_lane_numbers]  ; lane l is l blocks ahead
     db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
@@ -6206,7 +6267,7 @@ gcm128_avx512_winograd_clmul1_x32_open:
 .padded_longest:
     vmovdqu64   xmm3, [rcx]                         ; whole blocks
 .padded_done:
-    vpshufb     xmm3, xmm3, xmm0                    ; AAD
+    vpshufb     xmm3, xmm3, xmm1                    ; AAD
     jmp         .text
 .more:
     mov         rdx, r8
@@ -6222,28 +6283,28 @@ gcm128_avx512_winograd_clmul1_x32_open:
 .aad_groups:
 .aad_group:
     vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm6, zmm4, zmm0                    ; C3·H^6: C
-    vpxorq      zmm5, zmm6, [rdi + 192]             ; C3·H^6: T = A + C1
-    vpxorq      zmm4, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm13, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
+    vpshufb     zmm4, zmm4, zmm1                    ; C3·H^6: C
+    vpxorq      zmm5, zmm4, [rdi + 192]             ; C3·H^6: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 832]             ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^6: A0·A1
     vpclmulqdq  zmm14, zmm5, zmm5, 0x10             ; C3·H^6: T0·T1
-    vpclmulqdq  zmm15, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
+    vpclmulqdq  zmm15, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
     vmovdqu64   zmm4, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^5: C
+    vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
     vpxorq      zmm5, zmm4, [rdi + 256]             ; C4·H^5: T = A + C1
     vpxorq      zmm6, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4·H^5: U0·U1
     vmovdqu64   zmm7, [rcx + 256]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C5·H^4: C
+    vpshufb     zmm7, zmm7, zmm1                    ; C5·H^4: C
     vpxorq      zmm8, zmm7, [rdi + 320]             ; C5·H^4: T = A + C1
     vpxorq      zmm9, zmm7, [rdi + 960]             ; C5·H^4: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5·H^4: U0·U1
     vmovdqu64   zmm10, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm0                  ; C6·H^3: C
+    vpshufb     zmm10, zmm10, zmm1                  ; C6·H^3: C
     vpxorq      zmm11, zmm10, [rdi + 384]           ; C6·H^3: T = A + C1
     vpxorq      zmm12, zmm10, [rdi + 1024]          ; C6·H^3: U = A + C2
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: A0·A1
@@ -6253,14 +6314,14 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vpternlogq  zmm14, zmm5, zmm8, 0x96             ; C6·H^3: LO += it
     vpternlogq  zmm15, zmm6, zmm9, 0x96             ; C6·H^3: HI += it
     vmovdqu64   zmm4, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C7·H^2: C
+    vpshufb     zmm4, zmm4, zmm1                    ; C7·H^2: C
     vpxorq      zmm5, zmm4, [rdi + 448]             ; C7·H^2: T = A + C1
     vpxorq      zmm6, zmm4, [rdi + 1088]            ; C7·H^2: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
     vmovdqu64   zmm7, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C8·H^1: C
+    vpshufb     zmm7, zmm7, zmm1                    ; C8·H^1: C
     vpxorq      zmm8, zmm7, [rdi + 512]             ; C8·H^1: T = A + C1
     vpxorq      zmm9, zmm7, [rdi + 1152]            ; C8·H^1: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: A0·A1
@@ -6270,14 +6331,14 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vpternlogq  zmm14, zmm11, zmm5, 0x96            ; C8·H^1: LO += it
     vpternlogq  zmm15, zmm12, zmm6, 0x96            ; C8·H^1: HI += it
     vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^7: C
+    vpshufb     zmm4, zmm4, zmm1                    ; C2·H^7: C
     vpxorq      zmm5, zmm4, [rdi + 128]             ; C2·H^7: T = A + C1
     vpxorq      zmm6, zmm4, [rdi + 768]             ; C2·H^7: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
     vmovdqu64   zmm10, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm0                  ; C1·H^8: C
+    vpshufb     zmm10, zmm10, zmm1                  ; C1·H^8: C
     vpxorq      zmm3, zmm10, zmm3                   ; C1·H^8: A = X + C
     vpxorq      zmm10, zmm3, [rdi + 64]             ; C1·H^8: T = A + C1
     vpxorq      zmm11, zmm3, [rdi + 704]            ; C1·H^8: U = A + C2
@@ -6290,7 +6351,7 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vpxorq      zmm3, zmm13, zmm3                   ; C1·H^8: S += it
     vpternlogq  zmm14, zmm10, zmm3, 0x96            ; reduce: LO += S
     vpternlogq  zmm15, zmm11, zmm3, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm14, zmm1, 0x10             ; reduce: LO0·Q'
+    vpclmulqdq  zmm3, zmm14, zmm2, 0x10             ; reduce: LO0·Q'
     vpshufd     zmm4, zmm14, 0x4e                   ; reduce: (LO1, LO0)
     vpternlogq  zmm4, zmm15, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
@@ -6320,13 +6381,13 @@ gcm128_avx512_winograd_clmul1_x32_open:
     jmp         .aad_rest
 .aad_first:
     vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C·H^m: C
-    vpxorq      zmm5, zmm5, zmm3                    ; C·H^m: A = X + C
-    vpxorq      zmm6, zmm5, [rbx]                   ; C·H^m: T = A + C1
-    vpxorq      zmm3, zmm5, [rbx + 640]             ; C·H^m: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^m: A0·A1
+    vpshufb     zmm5, zmm5, zmm1                    ; C·H^m: C
+    vpxorq      zmm3, zmm5, zmm3                    ; C·H^m: A = X + C
+    vpxorq      zmm6, zmm3, [rbx]                   ; C·H^m: T = A + C1
+    vpxorq      zmm7, zmm3, [rbx + 640]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^m: T0·T1
-    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C·H^m: U0·U1
+    vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C·H^m: U0·U1
     vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
     add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
@@ -6336,7 +6397,7 @@ gcm128_avx512_winograd_clmul1_x32_open:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
     vmovdqu64   zmm7, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C·H^i: C
+    vpshufb     zmm7, zmm7, zmm1                    ; C·H^i: C
     vpxorq      zmm8, zmm7, [rbx]                   ; C·H^i: T = A + C1
     vpxorq      zmm9, zmm7, [rbx + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: A0·A1
@@ -6368,7 +6429,7 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vmovdqu64   ymm7, [rcx]                         ; whole blocks
     vinserti64x2 zmm7, zmm7, [rcx + 32], 0x02       ; and the third
 .aad_last_done:
-    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpshufb     zmm7, zmm7, zmm1                    ; C
     vpxorq      zmm3, zmm7, zmm3                    ; C·H^i: A = X + C; X counts once
     vpxorq      zmm7, zmm3, [rbx]                   ; C·H^i: T = A + C1
     vpxorq      zmm8, zmm3, [rbx + 640]             ; C·H^i: U = A + C2
@@ -6380,7 +6441,7 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vpxorq      zmm10, zmm10, zmm8                  ; C·H^i: HI += it
 .aad_reduce:
     vpxorq      zmm3, zmm6, zmm5                    ; reduce: LO += S
-    vpclmulqdq  zmm6, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
+    vpclmulqdq  zmm6, zmm3, zmm2, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm10, zmm5, zmm3, 0x96             ; reduce: + HI
     vpxorq      zmm3, zmm6, zmm10                   ; reduce: RES = fold(LO) + HI
@@ -6430,3192 +6491,3224 @@ gcm128_avx512_winograd_clmul1_x32_open:
 .aad_padded_longest:
     vmovdqu64   xmm4, [rsi]                         ; whole blocks
 .aad_padded_done:
-    vpshufb     xmm4, xmm4, xmm0                    ; AAD
+    vpshufb     xmm4, xmm4, xmm1                    ; AAD
     vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
 .text:
-    mov         rdx, r13
-    mov         rcx, r12
-    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
-    vbroadcasti64x2 zmm20, [rdi + 1872]             ; k_1
-    vbroadcasti64x2 zmm21, [rdi + 1888]             ; k_2
-    vbroadcasti64x2 zmm22, [rdi + 1904]             ; k_3
-    vbroadcasti64x2 zmm23, [rdi + 1920]             ; k_4
-    vbroadcasti64x2 zmm24, [rdi + 1936]             ; k_5
-    vbroadcasti64x2 zmm25, [rdi + 1952]             ; k_6
-    vbroadcasti64x2 zmm26, [rdi + 1968]             ; k_7
-    vbroadcasti64x2 zmm27, [rdi + 1984]             ; k_8
-    vbroadcasti64x2 zmm28, [rdi + 2000]             ; k_9
+    mov         rbp, r13
+    mov         rbx, r12
+    vbroadcasti64x2 zmm22, [rdi + 1872]             ; k_1
+    vbroadcasti64x2 zmm23, [rdi + 1888]             ; k_2
+    vbroadcasti64x2 zmm24, [rdi + 1904]             ; k_3
+    vbroadcasti64x2 zmm25, [rdi + 1920]             ; k_4
+    vbroadcasti64x2 zmm26, [rdi + 1936]             ; k_5
+    vbroadcasti64x2 zmm27, [rdi + 1952]             ; k_6
+    vbroadcasti64x2 zmm28, [rdi + 1968]             ; k_7
+    vbroadcasti64x2 zmm29, [rdi + 1984]             ; k_8
+    vbroadcasti64x2 zmm30, [rdi + 2000]             ; k_9
     vbroadcasti64x2 zmm31, [rdi + 2016]             ; k_10
-    vpshufb     zmm5, zmm2, zmm0                    ; counter block
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_one]  ; the next counters
-    cmp         rdx, 513
+    vpshufb     zmm4, zmm0, zmm1                    ; counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_one]  ; the next counters
+    cmp         rbp, 513
     jae         .groups
-    mov         rsi, r13
-    shl         rsi, 0x03                           ; bits
-    vmovq       xmm6, rsi
+    mov         rcx, r13
+    shl         rcx, 0x03                           ; bits
+    vmovq       xmm5, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm8, xmm6, xmm7                    ; bits of both lengths, bytes reversed
-    cmp         rdx, 0x41
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
+    cmp         rbp, 0x41
     jae         .alone_more
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x11
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x11
     jae         .alone_from_17
-    cmp         rdx, 0x01
+    cmp         rbp, 0x01
     jae         .alone_from_1
-    lea         rcx, [rdx + 15]
+    lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vmovdqu64   xmm5, [rdi + 1872]                  ; AES: k_1
-    vpclmulqdq  xmm7, xmm3, xmm3, 0x10              ; S: A0·A1
-    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
-    vpxorq      xmm7, xmm2, xmm7                    ; S: S += it
-    vmovdqu64   xmm2, [rdi + 1888]                  ; AES: k_2
-    vaesenc     xmm2, xmm4, xmm2                    ; AES: round 2
-    vpxorq      xmm4, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vmovdqu64   xmm5, [rdi + 1904]                  ; AES: k_3
-    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vbroadcasti64x2 zmm0, [rdi + 1856]              ; AES: k_0
+    vpclmulqdq  xmm7, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpxorq      zmm0, zmm4, zmm0                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
+    vmovdqu64   xmm8, [rdi + 1872]                  ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 1
+    vpxorq      xmm9, xmm7, xmm4                    ; S: S += it
+    vmovdqu64   xmm4, [rdi + 1888]                  ; AES: k_2
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 2
+    vmovdqu64   xmm4, [rdi + 1904]                  ; AES: k_3
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 3
     vmovdqu64   xmm4, [rdi + 1920]                  ; AES: k_4
-    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
-    vpxorq      xmm9, xmm3, [rdx - 16]              ; S: T = A + C1
+    vpxorq      xmm8, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
     vmovdqu64   xmm4, [rdi + 1936]                  ; AES: k_5
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; S: T0·T1
-    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S: T0·T1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
     vmovdqu64   xmm4, [rdi + 1952]                  ; AES: k_6
-    vpxorq      xmm5, xmm5, xmm9                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
+    vpxorq      xmm7, xmm7, xmm8                    ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 6
     vmovdqu64   xmm4, [rdi + 1968]                  ; AES: k_7
-    vpxorq      xmm8, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 7
     vmovdqu64   xmm4, [rdi + 1984]                  ; AES: k_8
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
-    vmovdqu64   xmm4, [rdi + 2000]                  ; AES: k_9
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 8
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
+    vmovdqu64   xmm4, [rdi + 2000]                  ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 9
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenclast xmm2, xmm2, xmm31                   ; AES: E_K(J_0)
-    vpxorq      xmm12, xmm8, xmm3                   ; S: HI += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vaesenclast xmm0, xmm0, xmm31                   ; AES: E_K(J_0)
+    vpxorq      xmm19, xmm5, xmm3                   ; S: HI += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
-    cmp         rdx, 0x10
+    cmp         rbp, 0x10
     jae         .alone_from_16
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    sub         rsi, rdx
-    cmp         rdx, 0x08
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    sub         rcx, rbp
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x08
     jae         .alone_in_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x04
+    cmp         rbp, 0x04
     jb          .alone_in_1_under_4
     vmovd       xmm6, [r9]                          ; the first bytes
-    vmovd       xmm7, [r9 + rdx - 4]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rsi + 20]              ; in their places
-    vporq       xmm9, xmm6, xmm7                    ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovd       xmm7, [r9 + rbp - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm8, xmm6, xmm7                    ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
-    movzx       r8d, byte [r9]                      ; byte 0
-    vmovq       xmm6, r8
-    mov         r8d, 0x00                           ; no byte stays
-    mov         r8, rdx
-    shr         r8, 0x01
-    movzx       r8d, byte [r9 + r8]                 ; byte n >> 1
-    vmovq       xmm7, r8
-    mov         r8d, 0x00                           ; no byte stays
+    movzx       edx, byte [r9]                      ; byte 0
+    vmovq       xmm6, rdx
+    mov         edx, 0x00                           ; no byte stays
+    mov         rdx, rbp
+    shr         rdx, 0x01
+    movzx       edx, byte [r9 + rdx]                ; byte n >> 1
+    vmovq       xmm7, rdx
+    mov         edx, 0x00                           ; no byte stays
     vpslldq     xmm7, xmm7, 0x01
     vporq       xmm6, xmm6, xmm7
-    movzx       r8d, byte [r9 + rdx - 1]            ; the last byte
-    vmovq       xmm7, r8
-    mov         r8d, 0x00                           ; no byte stays
+    movzx       edx, byte [r9 + rbp - 1]            ; the last byte
+    vmovq       xmm7, rdx
+    mov         edx, 0x00                           ; no byte stays
     vpslldq     xmm7, xmm7, 0x02
     vporq       xmm6, xmm6, xmm7
-    vpandq      xmm9, xmm6, [rsi + 112]             ; zero-padded
+    vpandq      xmm8, xmm6, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
     vmovq       xmm6, [r9]                          ; the first bytes
-    vmovq       xmm7, [r9 + rdx - 8]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rsi + 24]              ; in their places
-    vporq       xmm9, xmm6, xmm7                    ; zero-padded
+    vmovq       xmm7, [r9 + rbp - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm8, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
-    lea         rsi, [rdx + 15]
-    and         rsi, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rsi                             ; H^(m+1)
+    lea         rcx, [rbp + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
     vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    vpxorq      xmm6, xmm6, [r8 + 1264]             ; the key terms of all powers that are met
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vpxorq      xmm4, xmm7, xmm4                    ; S: S += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpxorq      xmm7, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm9, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      xmm4, xmm7, xmm10                   ; S: S += it
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      xmm10, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpxorq      xmm10, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 2
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpxorq      xmm10, xmm7, xmm10                  ; S: LO += it
-    vpxorq      xmm7, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      xmm7, xmm7, xmm10                   ; S: LO += it
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 3
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     xmm9, xmm9, xmm25                   ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpshufb     zmm8, zmm9, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: A0·A1
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vpxorq      zmm7, zmm4, zmm7                    ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vaesenc     xmm4, xmm5, xmm27                   ; AES: round 8
-    vpxorq      zmm5, zmm8, [r8]                    ; C1: T = A + C1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
-    vpxorq      zmm5, zmm10, zmm5                   ; C1: LO += it
-    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
-    vpxorq      zmm8, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpxorq      xmm3, xmm5, xmm3                    ; S: HI += it
+    vaesenc     xmm5, xmm9, xmm27                   ; AES: round 6
+    vpshufb     zmm10, zmm8, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1: A0·A1
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 7
+    vpxorq      zmm9, zmm4, zmm9                    ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm4, zmm10, [rdx]                  ; C1: T = A + C1
+    vaesenc     xmm5, xmm5, xmm29                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm30                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm4                    ; C1: LO += it
+    vaesenclast xmm4, xmm5, xmm31                   ; AES: E_K(J_0)
+    vpxorq      zmm5, zmm10, [rdx + 640]            ; C1: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm4                   ; C1: HI += it
-    cmp         rdx, 0x08
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm3, zmm4                   ; C1: HI += it
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x08
     jae         .alone_out_1_longest
-    cmp         rdx, 0x04
+    cmp         rbp, 0x04
     jb          .alone_out_1_under_4
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vmovd       [rcx], xmm2                         ; the first bytes
-    vpshufb     xmm2, xmm2, [rsi + rdx + 12]        ; the last bytes
-    vmovd       [rcx + rdx - 4], xmm2               ; the last bytes
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vmovd       [rbx], xmm5                         ; the first bytes
+    vpshufb     xmm0, xmm5, [rcx + rbp + 12]        ; the last bytes
+    vmovd       [rbx + rbp - 4], xmm0               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpextrb     byte [rcx], xmm2, 0x00              ; the first bytes
-    mov         rdi, rdx
-    shr         rdi, 0x01
-    vpshufb     xmm3, xmm2, [rsi + rdi + 16]
-    vpextrb     byte [rcx + rdi], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm2, [rsi + rdx + 15]        ; the last bytes
-    vpextrb     byte [rcx + rdx - 1], xmm2, 0x00    ; the last bytes
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vpextrb     byte [rbx], xmm5, 0x00              ; the first bytes
+    mov         rdx, rbp
+    shr         rdx, 0x01
+    vpshufb     xmm0, xmm5, [rcx + rdx + 16]
+    vpextrb     byte [rbx + rdx], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm5, [rcx + rbp + 15]        ; the last bytes
+    vpextrb     byte [rbx + rbp - 1], xmm0, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpextrq     [rcx], xmm2, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm2, [rsi + rdx + 8]         ; the last bytes
-    vpextrq     [rcx + rdx - 8], xmm2, 0x00         ; the last bytes
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vpextrq     [rbx], xmm5, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm5, [rcx + rbp + 8]         ; the last bytes
+    vpextrq     [rbx + rbp - 8], xmm0, 0x00         ; the last bytes
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm9, [r9]                          ; whole blocks
-    lea         rdx, [rdx + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 560]
-    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm8, [r9]                          ; whole blocks
+    lea         rcx, [rbp + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
     vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    vpxorq      xmm6, xmm6, [rsi + 1264]            ; the key terms of all powers that are met
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vpxorq      xmm4, xmm7, xmm4                    ; S: S += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpxorq      xmm7, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm9, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      xmm4, xmm7, xmm10                   ; S: S += it
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      xmm10, xmm3, [rsi - 16]             ; S: T = A + C1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpxorq      xmm10, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 2
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpxorq      xmm10, xmm7, xmm10                  ; S: LO += it
-    vpxorq      xmm7, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpxorq      xmm3, xmm3, [rsi + 624]             ; S: U = A + C2
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      xmm7, xmm7, xmm10                   ; S: LO += it
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 3
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     xmm9, xmm9, xmm25                   ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpshufb     zmm8, zmm9, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: A0·A1
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vpxorq      zmm7, zmm4, zmm7                    ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vaesenc     xmm4, xmm5, xmm27                   ; AES: round 8
-    vpxorq      zmm5, zmm8, [rsi]                   ; C1: T = A + C1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
-    vpxorq      zmm5, zmm10, zmm5                   ; C1: LO += it
-    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
-    vpxorq      zmm8, zmm8, [rsi + 640]             ; C1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpxorq      xmm3, xmm5, xmm3                    ; S: HI += it
+    vaesenc     xmm5, xmm9, xmm27                   ; AES: round 6
+    vpshufb     zmm10, zmm8, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1: A0·A1
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 7
+    vpxorq      zmm9, zmm4, zmm9                    ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm4, zmm10, [rdx]                  ; C1: T = A + C1
+    vaesenc     xmm5, xmm5, xmm29                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm30                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm4                    ; C1: LO += it
+    vaesenclast xmm4, xmm5, xmm31                   ; AES: E_K(J_0)
+    vpxorq      zmm5, zmm10, [rdx + 640]            ; C1: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm4                   ; C1: HI += it
-    vmovdqu64   [rcx], xmm2                         ; written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm3, zmm4                   ; C1: HI += it
+    vmovdqu64   [rbx], xmm0                         ; written
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x31
+    cmp         rbp, 0x31
     jae         .alone_from_49
-    cmp         rdx, 0x21
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x21
     jae         .alone_from_33
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    sub         rsi, rdx
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    sub         rcx, rbp
     vmovdqu64   xmm6, [r9]                          ; whole blocks
-    vmovdqu64   xmm7, [r9 + rdx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm9, ymm6, xmm7, 0x01             ; with them
-    lea         rsi, [rdx + 15]
-    and         rsi, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rsi                             ; H^(m+1)
+    vmovdqu64   xmm7, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm8, ymm6, xmm7, 0x01             ; with them
+    lea         rcx, [rbp + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
     vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    vpxorq      xmm6, xmm6, [r8 + 1264]             ; the key terms of all powers that are met
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vpxorq      xmm4, xmm7, xmm4                    ; S: S += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpxorq      xmm7, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm9, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      xmm4, xmm7, xmm10                   ; S: S += it
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      xmm10, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpxorq      xmm10, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 2
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpxorq      xmm10, xmm7, xmm10                  ; S: LO += it
-    vpxorq      xmm7, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      xmm7, xmm7, xmm10                   ; S: LO += it
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 3
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     xmm9, xmm9, xmm25                   ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpshufb     zmm8, zmm9, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: A0·A1
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vpxorq      zmm7, zmm4, zmm7                    ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vaesenc     xmm4, xmm5, xmm27                   ; AES: round 8
-    vpxorq      zmm5, zmm8, [r8]                    ; C1: T = A + C1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
-    vpxorq      zmm5, zmm10, zmm5                   ; C1: LO += it
-    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
-    vpxorq      zmm8, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpxorq      xmm3, xmm5, xmm3                    ; S: HI += it
+    vaesenc     xmm5, xmm9, xmm27                   ; AES: round 6
+    vpshufb     zmm10, zmm8, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1: A0·A1
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 7
+    vpxorq      zmm9, zmm4, zmm9                    ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm4, zmm10, [rdx]                  ; C1: T = A + C1
+    vaesenc     xmm5, xmm5, xmm29                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm30                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm4                    ; C1: LO += it
+    vaesenclast xmm4, xmm5, xmm31                   ; AES: E_K(J_0)
+    vpxorq      zmm5, zmm10, [rdx + 640]            ; C1: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm4                   ; C1: HI += it
-    vmovdqu64   [rcx], xmm2                         ; written
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm3, zmm2, 0x01
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rdx - 16]        ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rdx + 160]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rdx - 16], xmm2              ; written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm3, zmm4                   ; C1: HI += it
+    vmovdqu64   [rbx], xmm0                         ; written
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm3, zmm0, 0x01
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rbp - 16]        ; at the end
+    vpshufb     xmm0, xmm0, [rcx + rbp + 160]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbx + rbp - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_33:
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    sub         rsi, rdx
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    sub         rcx, rbp
     vmovdqu64   ymm6, [r9]                          ; whole blocks
-    vmovdqu64   xmm7, [r9 + rdx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm9, zmm6, xmm7, 0x02             ; with them
-    lea         rsi, [rdx + 15]
-    and         rsi, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rsi                             ; H^(m+1)
+    vmovdqu64   xmm7, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm8, zmm6, xmm7, 0x02             ; with them
+    lea         rcx, [rbp + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
     vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    vpxorq      xmm6, xmm6, [r8 + 1264]             ; the key terms of all powers that are met
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vpxorq      xmm4, xmm7, xmm4                    ; S: S += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpxorq      xmm7, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vpxorq      xmm6, xmm6, [rdx + 1264]            ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm9, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      xmm4, xmm7, xmm10                   ; S: S += it
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      xmm10, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpxorq      xmm10, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 2
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpxorq      xmm10, xmm7, xmm10                  ; S: LO += it
-    vpxorq      xmm7, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      xmm7, xmm7, xmm10                   ; S: LO += it
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 3
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     xmm9, xmm9, xmm25                   ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpshufb     zmm8, zmm9, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: A0·A1
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vpxorq      zmm7, zmm4, zmm7                    ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vaesenc     xmm4, xmm5, xmm27                   ; AES: round 8
-    vpxorq      zmm5, zmm8, [r8]                    ; C1: T = A + C1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
-    vpxorq      zmm5, zmm10, zmm5                   ; C1: LO += it
-    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
-    vpxorq      zmm8, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpxorq      xmm3, xmm5, xmm3                    ; S: HI += it
+    vaesenc     xmm5, xmm9, xmm27                   ; AES: round 6
+    vpshufb     zmm10, zmm8, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1: A0·A1
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 7
+    vpxorq      zmm9, zmm4, zmm9                    ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm4, zmm10, [rdx]                  ; C1: T = A + C1
+    vaesenc     xmm5, xmm5, xmm29                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm30                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm4                    ; C1: LO += it
+    vaesenclast xmm4, xmm5, xmm31                   ; AES: E_K(J_0)
+    vpxorq      zmm5, zmm10, [rdx + 640]            ; C1: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm4                   ; C1: HI += it
-    vmovdqu64   [rcx], ymm2                         ; written
-    vextracti64x2 xmm3, zmm2, 0x01
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm2, zmm2, 0x02
-    vpxorq      xmm2, xmm2, xmm3                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rsi + rdx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rdx + 144]       ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rdx - 16], xmm2              ; written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm3, zmm4                   ; C1: HI += it
+    vmovdqu64   [rbx], ymm0                         ; written
+    vextracti64x2 xmm3, zmm0, 0x01
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm0, zmm0, 0x02
+    vpxorq      xmm0, xmm0, xmm3                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rcx + rbp - 32]        ; at the end
+    vpshufb     xmm3, xmm3, [rcx + rbp + 144]       ; in front
+    vpxorq      xmm0, xmm3, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rbx + rbp - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_49:
-    cmp         rdx, 0x40
+    cmp         rbp, 0x40
     jae         .alone_from_64
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    sub         rsi, rdx
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    sub         rcx, rbp
     vmovdqu64   ymm6, [r9]                          ; whole blocks
     vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm7, [r9 + rdx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm9, zmm6, xmm7, 0x03             ; with them
-    lea         rsi, [rdx + 15]
-    and         rsi, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rsi                             ; H^(m+1)
-    vmovdqu64   xmm6, [r8 + 1264]                   ; the key terms of all powers that are met
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vpxorq      xmm4, xmm7, xmm4                    ; S: S += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpxorq      xmm7, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vmovdqu64   xmm7, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm8, zmm6, xmm7, 0x03             ; with them
+    lea         rcx, [rbp + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm9, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      xmm4, xmm7, xmm10                   ; S: S += it
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      xmm10, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpxorq      xmm10, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 2
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpxorq      xmm10, xmm7, xmm10                  ; S: LO += it
-    vpxorq      xmm7, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      xmm7, xmm7, xmm10                   ; S: LO += it
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 3
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     xmm9, xmm9, xmm25                   ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpshufb     zmm8, zmm9, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: A0·A1
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vpxorq      zmm7, zmm4, zmm7                    ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vaesenc     xmm4, xmm5, xmm27                   ; AES: round 8
-    vpxorq      zmm5, zmm8, [r8]                    ; C1: T = A + C1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
-    vpxorq      zmm5, zmm10, zmm5                   ; C1: LO += it
-    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
-    vpxorq      zmm8, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpxorq      xmm3, xmm5, xmm3                    ; S: HI += it
+    vaesenc     xmm5, xmm9, xmm27                   ; AES: round 6
+    vpshufb     zmm10, zmm8, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1: A0·A1
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 7
+    vpxorq      zmm9, zmm4, zmm9                    ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm4, zmm10, [rdx]                  ; C1: T = A + C1
+    vaesenc     xmm5, xmm5, xmm29                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm30                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm4                    ; C1: LO += it
+    vaesenclast xmm4, xmm5, xmm31                   ; AES: E_K(J_0)
+    vpxorq      zmm5, zmm10, [rdx + 640]            ; C1: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm4                   ; C1: HI += it
-    vextracti64x2 xmm3, zmm2, 0x02
-    vmovdqu64   [rcx], ymm2                         ; written
-    vmovdqu64   [rcx + 32], xmm3                    ; written
-    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm2, zmm2, 0x03
-    vpxorq      xmm2, xmm2, xmm3                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rsi + rdx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rdx + 128]       ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rdx - 16], xmm2              ; written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm3, zmm4                   ; C1: HI += it
+    vextracti64x2 xmm0, zmm5, 0x02
+    vmovdqu64   [rbx], ymm5                         ; written
+    vmovdqu64   [rbx + 32], xmm0                    ; written
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm3, zmm5, 0x03
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rbp - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rcx + rbp + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbx + rbp - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm9, [r9]                          ; whole blocks
-    lea         rdx, [rdx + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 560]
-    sub         rsi, rdx                            ; H^(m+1)
-    vmovdqu64   xmm6, [rsi + 1264]                  ; the key terms of all powers that are met
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
-    vpxorq      xmm4, xmm7, xmm4                    ; S: S += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpxorq      xmm7, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
+    vmovdqu64   zmm8, [r9]                          ; whole blocks
+    lea         rcx, [rbp + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm6, [rdx + 1264]                  ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm9, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      xmm4, xmm7, xmm10                   ; S: S += it
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      xmm10, xmm3, [rsi - 16]             ; S: T = A + C1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
+    vpxorq      xmm10, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 2
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; S: T0·T1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpxorq      xmm10, xmm7, xmm10                  ; S: LO += it
-    vpxorq      xmm7, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpxorq      xmm3, xmm3, [rsi + 624]             ; S: U = A + C2
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      xmm7, xmm7, xmm10                   ; S: LO += it
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 3
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     xmm9, xmm9, xmm25                   ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpshufb     zmm8, zmm9, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: A0·A1
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vpxorq      zmm7, zmm4, zmm7                    ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vaesenc     xmm4, xmm5, xmm27                   ; AES: round 8
-    vpxorq      zmm5, zmm8, [rsi]                   ; C1: T = A + C1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
-    vpxorq      zmm5, zmm10, zmm5                   ; C1: LO += it
-    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
-    vpxorq      zmm8, zmm8, [rsi + 640]             ; C1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpxorq      xmm3, xmm5, xmm3                    ; S: HI += it
+    vaesenc     xmm5, xmm9, xmm27                   ; AES: round 6
+    vpshufb     zmm10, zmm8, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1: A0·A1
+    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 7
+    vpxorq      zmm9, zmm4, zmm9                    ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm4, zmm10, [rdx]                  ; C1: T = A + C1
+    vaesenc     xmm5, xmm5, xmm29                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm30                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm4                    ; C1: LO += it
+    vaesenclast xmm4, xmm5, xmm31                   ; AES: E_K(J_0)
+    vpxorq      zmm5, zmm10, [rdx + 640]            ; C1: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: U0·U1
-    vpxorq      zmm8, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm4                   ; C1: HI += it
-    vmovdqu64   [rcx], zmm2                         ; written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm3, zmm4                   ; C1: HI += it
+    vmovdqu64   [rbx], zmm0                         ; written
     jmp         .alone_reduce
 .alone_more:
-    mov         rsi, rdx
-    sub         rsi, 0x01
-    and         rsi, 0x3f
-    add         rsi, 0x01                           ; bytes of the last register
-    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    sub         r11, rsi
-    mov         r8, rdx
-    sub         r8, rsi                             ; bytes before the last register
-    lea         rbx, [r9 + r8]                      ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x40
+    mov         rcx, rbp
+    sub         rcx, 0x01
+    and         rcx, 0x3f
+    add         rcx, 0x01                           ; bytes of the last register
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    sub         rdx, rcx
+    mov         rsi, rbp
+    sub         rsi, rcx                            ; bytes before the last register
+    lea         r8, [r9 + rsi]                      ; the last register
+    cmp         rcx, 0x40
     jae         .alone_in_longest
-    cmp         rsi, 0x31
+    cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm6, [rbx]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [rbx + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [rbx + rsi - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [r11 + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm9, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm8, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
-    cmp         rsi, 0x21
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm6, [rbx]                         ; whole blocks
-    vmovdqu64   xmm7, [rbx + rsi - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [r11 + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm9, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm8, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    cmp         rsi, 0x11
+    cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm6, [rbx]                         ; whole blocks
-    vmovdqu64   xmm7, [rbx + rsi - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [r11 + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm9, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm8, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm6, [rbx + rsi - 16]              ; the last 16 bytes
-    vpshufb     xmm9, xmm6, [r11 + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm8, xmm6, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm9, [rbx]                         ; whole blocks
+    vmovdqu64   zmm8, [r8]                          ; whole blocks
 .alone_in_done:
-    lea         rbx, [rdx + 15]
-    and         rbx, -16
-    lea         r11, [rdi + 560]
-    sub         r11, rbx                            ; H^(m+1)
+    lea         rdx, [rbp + 15]
+    and         rdx, -16
+    lea         r8, [rdi + 560]
+    sub         r8, rdx                             ; H^(m+1)
     vmovdqu64   xmm6, [rdi + 1840]                  ; the key term of H
-    lea         rbx, [rsi + 15]
-    and         rbx, -16                            ; in whole blocks
-    lea         rbp, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpandq      xmm6, xmm6, [rbp + rbx + 48]        ; if a lane is free
-    vpxorq      xmm6, xmm6, [r11 + 1264]            ; the key terms of all powers that are met
-    cmp         rdx, 321
-    jae         .alone_over_5
+    lea         rdx, [rcx + 15]
+    and         rdx, -16                            ; in whole blocks
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vpandq      xmm6, xmm6, [r11 + rdx + 48]        ; if a lane is free
+    vpxorq      xmm6, xmm6, [r8 + 1264]             ; the key terms of all powers that are met
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0xc1
+    cmp         rbp, 321
+    jae         .alone_over_5
+    cmp         rbp, 0xc1
     jae         .alone_over_3
-    cmp         rdx, 0x81
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x81
     jae         .alone_over_2
-    vpshufb     zmm7, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; lengths: A0·A1
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpxorq      zmm12, zmm7, zmm4                   ; AES: + k_0
-    vpxorq      xmm7, xmm10, xmm11                  ; S: S += it
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vaesenc     zmm10, zmm12, zmm20                 ; AES: round 1
-    vaesenc     zmm11, zmm2, zmm20                  ; AES: round 1
-    vpshufb     zmm2, zmm9, zmm0                    ; C
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
-    vpclmulqdq  zmm12, zmm2, zmm2, 0x10             ; C2: A0·A1
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C1: A0·A1
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
-    vpternlogq  zmm7, zmm12, zmm13, 0x96            ; C1: S += it
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vpxorq      xmm12, xmm8, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; S: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpxorq      xmm9, xmm9, xmm10                   ; S: S += it
+    vpxorq      zmm0, zmm0, zmm11                   ; AES: + k_0
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vpxorq      zmm4, zmm4, zmm11                   ; AES: + k_0
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 1
+    vpshufb     zmm11, zmm8, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C2: A0·A1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 2
+    vpclmulqdq  zmm13, zmm10, zmm10, 0x10           ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 2
+    vpternlogq  zmm9, zmm12, zmm13, 0x96            ; C1: S += it
+    vpxorq      xmm12, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: T0·T1
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
-    vpxorq      xmm13, xmm3, [r11 - 16]             ; S: T = A + C1
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; S: T0·T1
-    vaesenc     xmm14, xmm5, xmm23                  ; AES: round 4
-    vpxorq      xmm5, xmm12, xmm13                  ; S: LO += it
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
-    vpxorq      zmm12, zmm2, [r11 + 64]             ; C2: T = A + C1
-    vaesenc     xmm13, xmm14, xmm24                 ; AES: round 5
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
-    vpxorq      zmm14, zmm4, [r11]                  ; C1: T = A + C1
-    vaesenc     xmm13, xmm13, xmm25                 ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 3
+    vpxorq      xmm13, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm14, zmm7, zmm25                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm13, xmm13, 0x10            ; S: T0·T1
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 4
+    vpxorq      xmm7, xmm12, xmm7                   ; S: LO += it
+    vaesenc     zmm12, zmm14, zmm26                 ; AES: round 5
+    vpxorq      zmm13, zmm11, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: T0·T1
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 6
+    vpxorq      zmm14, zmm10, [r8]                  ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 6
     vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C1: T0·T1
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vpternlogq  zmm5, zmm12, zmm14, 0x96            ; C1: LO += it
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
-    vaesenc     xmm12, xmm13, xmm26                 ; AES: round 7
-    vpxorq      xmm8, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
-    vaesenc     xmm13, xmm12, xmm27                 ; AES: round 8
-    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 7
+    vpternlogq  zmm7, zmm13, zmm14, 0x96            ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 7
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 8
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
-    vpxorq      xmm12, xmm8, xmm3                   ; S: HI += it
-    vaesenc     xmm3, xmm13, xmm28                  ; AES: round 9
-    vpxorq      zmm2, zmm2, [r11 + 704]             ; C2: U = A + C2
+    vaesenc     zmm12, zmm12, zmm30                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpxorq      xmm19, xmm5, xmm3                   ; S: HI += it
+    vaesenc     xmm3, xmm4, xmm30                   ; AES: round 9
+    vpxorq      zmm4, zmm11, [r8 + 704]             ; C2: U = A + C2
     vaesenclast xmm3, xmm3, xmm31                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: U0·U1
-    vpxorq      zmm3, zmm31, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r11 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rcx], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm4, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
-    vpternlogq  zmm12, zmm2, zmm3, 0x96             ; C1: HI += it
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vpxorq      zmm4, zmm31, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm5, zmm10, [r8 + 640]             ; C1: U = A + C2
+    vaesenclast zmm4, zmm12, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm4                         ; AES: written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm19, zmm3, zmm4, 0x96             ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm11, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; lengths: A0·A1
-    vpaddd      zmm7, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm12, xmm10, xmm12                 ; S: S += it
-    vpshufb     zmm10, zmm2, zmm0                   ; AES: counter block
-    vpxorq      zmm2, zmm11, zmm4                   ; AES: + k_0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm14, xmm9, xmm11                  ; S: S += it
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vbroadcasti64x2 zmm9, [rdi + 1856]              ; AES: k_0
     vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpshufb     zmm11, zmm11, zmm0                  ; C
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm9                  ; AES: + k_0
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpxorq      zmm9, zmm4, zmm9                    ; AES: + k_0
     vpclmulqdq  zmm4, zmm11, zmm11, 0x10            ; C2: A0·A1
-    vpshufb     zmm13, zmm9, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
-    vpclmulqdq  zmm14, zmm13, zmm13, 0x10           ; C3: A0·A1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
-    vpternlogq  zmm12, zmm4, zmm14, 0x96            ; C3: S += it
-    vpxorq      xmm4, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
-    vpxorq      xmm14, xmm3, [r11 - 16]             ; S: T = A + C1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; S: T0·T1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
-    vpxorq      xmm4, xmm4, xmm14                   ; S: LO += it
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpxorq      zmm14, zmm11, [r11 + 64]            ; C2: T = A + C1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C2: T0·T1
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
-    vpxorq      zmm15, zmm13, [r11 + 128]           ; C3: T = A + C1
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpternlogq  zmm4, zmm14, zmm15, 0x96            ; C3: LO += it
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
-    vpxorq      xmm8, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
+    vpshufb     zmm12, zmm8, zmm1                   ; C
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 1
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C3: A0·A1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vpternlogq  zmm14, zmm4, zmm13, 0x96            ; C3: S += it
+    vaesenc     xmm4, xmm9, xmm22                   ; AES: round 1
+    vpxorq      xmm9, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: T0·T1
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vpxorq      xmm13, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; S: T0·T1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 3
+    vpxorq      xmm15, xmm9, xmm13                  ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      zmm9, zmm11, [r8 + 64]              ; C2: T = A + C1
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: T0·T1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
+    vpxorq      zmm13, zmm12, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
+    vpternlogq  zmm15, zmm9, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 5
+    vaesenc     zmm9, zmm10, zmm26                  ; AES: round 5
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 5
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpxorq      zmm8, zmm11, [r11 + 704]            ; C2: U = A + C2
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vpxorq      zmm11, zmm13, [r11 + 768]           ; C3: U = A + C2
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
-    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vpternlogq  zmm3, zmm8, zmm11, 0x96             ; C3: HI += it
-    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
-    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm8, zmm2, zmm28                   ; AES: round 9
-    vpshufb     zmm2, zmm11, zmm0                   ; C
-    vaesenc     zmm11, zmm7, zmm28                  ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 9
-    vpxorq      zmm7, zmm12, zmm7                   ; C1: S += it
-    vaesenclast xmm5, xmm5, xmm31                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm5, zmm2, [r11]                   ; C1: T = A + C1
-    vpxorq      zmm12, zmm31, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenclast zmm8, zmm8, zmm12                   ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm8                         ; AES: written
-    vpxorq      zmm5, zmm4, zmm5                    ; C1: LO += it
-    vpxorq      zmm4, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm2, [r11 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vpxorq      zmm4, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm2                   ; C1: HI += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 6
+    vpxorq      xmm10, xmm5, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm7, zmm28                   ; AES: round 7
+    vpxorq      zmm5, zmm11, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     zmm7, zmm9, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 7
+    vpxorq      zmm9, zmm12, [r8 + 768]             ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpternlogq  zmm10, zmm5, zmm9, 0x96             ; C3: HI += it
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 8
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vaesenc     zmm11, zmm7, zmm30                  ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     xmm4, xmm4, xmm30                   ; AES: round 9
+    vpxorq      zmm9, zmm14, zmm7                   ; C1: S += it
+    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
+    vpxorq      zmm7, zmm5, [r8]                    ; C1: T = A + C1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm31, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm3                         ; AES: written
+    vpxorq      zmm7, zmm15, zmm7                   ; C1: LO += it
+    vpxorq      zmm3, zmm31, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm4, zmm5, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm10, zmm3                  ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    cmp         rdx, 257
+    cmp         rbp, 257
     jae         .alone_over_4
-    vpshufb     zmm10, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpaddd      zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm13, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm12, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm7, xmm7, xmm13                   ; S: S += it
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm13, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vmovdqu64   zmm2, [r9 + 64]                     ; C, bytes as in memory
-    vpshufb     zmm14, zmm13, zmm0                  ; AES: counter block
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm13, [r9 + 128]                   ; C, bytes as in memory
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpshufb     zmm4, zmm13, zmm0                   ; C
-    vpclmulqdq  zmm13, zmm2, zmm2, 0x10             ; C2: A0·A1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vpclmulqdq  zmm15, zmm4, zmm4, 0x10             ; C3: A0·A1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
-    vpternlogq  zmm7, zmm13, zmm15, 0x96            ; C3: S += it
-    vaesenc     zmm13, zmm14, zmm20                 ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
-    vpxorq      xmm14, xmm8, [rdi + 560]            ; lengths: T = A + C1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; lengths: T0·T1
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vpxorq      xmm15, xmm3, [r11 - 16]             ; S: T = A + C1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; S: T0·T1
-    vaesenc     xmm16, xmm5, xmm21                  ; AES: round 2
-    vpxorq      xmm5, xmm14, xmm15                  ; S: LO += it
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
-    vpxorq      zmm14, zmm2, [r11 + 64]             ; C2: T = A + C1
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C2: T0·T1
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
-    vaesenc     xmm15, xmm16, xmm22                 ; AES: round 3
-    vpxorq      zmm16, zmm4, [r11 + 128]            ; C3: T = A + C1
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpxorq      xmm9, xmm9, xmm11                   ; S: S += it
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vbroadcasti64x2 zmm13, [rdi + 1856]             ; AES: k_0
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vpxorq      zmm7, zmm7, zmm13                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm13                 ; AES: + k_0
+    vmovdqu64   zmm14, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm12, zmm12, zmm13                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm13                   ; AES: + k_0
+    vpshufb     zmm14, zmm14, zmm1                  ; C
+    vpxorq      zmm4, zmm4, zmm13                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm11, zmm11, 0x10           ; C2: A0·A1
+    vpclmulqdq  zmm15, zmm14, zmm14, 0x10           ; C3: A0·A1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 1
+    vpternlogq  zmm9, zmm13, zmm15, 0x96            ; C3: S += it
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vpxorq      xmm13, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: T0·T1
+    vaesenc     zmm15, zmm7, zmm23                  ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 2
+    vpxorq      xmm7, xmm3, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 2
+    vpxorq      xmm7, xmm13, xmm7                   ; S: LO += it
+    vaesenc     zmm13, zmm15, zmm24                 ; AES: round 3
+    vpxorq      zmm15, zmm11, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 3
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 3
+    vpxorq      zmm16, zmm14, [r8 + 128]            ; C3: T = A + C1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3: T0·T1
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
-    vpternlogq  zmm5, zmm14, zmm16, 0x96            ; C3: LO += it
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
-    vaesenc     xmm14, xmm15, xmm23                 ; AES: round 4
-    vpxorq      xmm8, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
-    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
-    vaesenc     zmm15, zmm12, zmm24                 ; AES: round 5
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
+    vpternlogq  zmm7, zmm15, zmm16, 0x96            ; C3: LO += it
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 5
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     xmm14, xmm14, xmm24                 ; AES: round 5
-    vpxorq      xmm12, xmm8, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm10, zmm25                  ; AES: round 6
-    vpxorq      zmm2, zmm2, [r11 + 704]             ; C2: U = A + C2
-    vaesenc     zmm8, zmm11, zmm25                  ; AES: round 6
-    vaesenc     zmm10, zmm15, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: U0·U1
-    vaesenc     zmm11, zmm13, zmm25                 ; AES: round 6
-    vaesenc     xmm13, xmm14, xmm25                 ; AES: round 6
-    vpxorq      zmm4, zmm4, [r11 + 768]             ; C3: U = A + C2
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vpternlogq  zmm12, zmm2, zmm4, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm11, zmm26                  ; AES: round 7
-    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
-    vaesenc     xmm11, xmm13, xmm26                 ; AES: round 7
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vpshufb     zmm13, zmm9, zmm0                   ; C
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm14, zmm13, zmm13, 0x10           ; C4: A0·A1
-    vaesenc     xmm11, xmm11, xmm27                 ; AES: round 8
-    vpclmulqdq  zmm15, zmm4, zmm4, 0x10             ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
-    vpternlogq  zmm7, zmm14, zmm15, 0x96            ; C1: S += it
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vpxorq      zmm14, zmm13, [r11 + 192]           ; C4: T = A + C1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vaesenc     xmm11, xmm11, xmm28                 ; AES: round 9
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4: T0·T1
-    vaesenclast xmm11, xmm11, xmm31                 ; AES: E_K(J_0)
-    vpxorq      zmm15, zmm4, [r11]                  ; C1: T = A + C1
-    vmovdqu64   [rsp], xmm11                        ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm11, zmm15, zmm15, 0x10           ; C1: T0·T1
-    vpxorq      zmm15, zmm31, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm15                   ; AES: last round: the other text
-    vpternlogq  zmm5, zmm14, zmm11, 0x96            ; C1: LO += it
-    vmovdqu64   [rcx], zmm3                         ; AES: written
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 5
+    vpxorq      xmm19, xmm5, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm13, zmm27                  ; AES: round 6
+    vpxorq      zmm5, zmm11, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 6
+    vaesenc     zmm11, zmm12, zmm27                 ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 6
+    vpxorq      zmm12, zmm14, [r8 + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 7
+    vpternlogq  zmm19, zmm5, zmm12, 0x96            ; C3: HI += it
+    vaesenc     zmm5, zmm11, zmm28                  ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 7
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 8
+    vpshufb     zmm12, zmm8, zmm1                   ; C
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C4: A0·A1
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 8
+    vpclmulqdq  zmm14, zmm11, zmm11, 0x10           ; C1: A0·A1
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vpternlogq  zmm9, zmm13, zmm14, 0x96            ; C1: S += it
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vpxorq      zmm13, zmm12, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm30                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4: T0·T1
+    vpxorq      zmm14, zmm11, [r8]                  ; C1: T = A + C1
+    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm14, zmm14, 0x10            ; C1: T0·T1
+    vpxorq      zmm14, zmm31, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm14                   ; AES: last round: the other text
+    vpternlogq  zmm7, zmm13, zmm4, 0x96             ; C1: LO += it
+    vmovdqu64   [rbx], zmm3                         ; AES: written
     vpxorq      zmm3, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm11, zmm13, [r11 + 832]           ; C4: U = A + C2
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm11, zmm11, 0x10            ; C4: U0·U1
-    vpxorq      zmm8, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r11 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rcx + 128], zmm8                   ; AES: written
-    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm4, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm3, zmm8, 0x96             ; C1: HI += it
+    vpxorq      zmm4, zmm12, [r8 + 832]             ; C4: U = A + C2
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C4: U0·U1
+    vpxorq      zmm4, zmm31, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm10, zmm11, [r8 + 640]            ; C1: U = A + C2
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm4                   ; AES: written
+    vpclmulqdq  zmm4, zmm10, zmm10, 0x10            ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm19, zmm3, zmm4, 0x96             ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm14, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm11, xmm8, xmm8, 0x10             ; lengths: A0·A1
-    vpaddd      zmm7, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm12, xmm11, xmm12                 ; S: S += it
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm2, zmm13, zmm0                   ; C
-    vpshufb     zmm13, zmm15, zmm0                  ; AES: counter block
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm15, [r9 + 128]                   ; C, bytes as in memory
-    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm16, zmm2, zmm2, 0x10             ; C2: A0·A1
-    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm15, zmm15, 0x10            ; C3: A0·A1
-    vpternlogq  zmm12, zmm16, zmm4, 0x96            ; C3: S += it
-    vaesenc     zmm4, zmm14, zmm20                  ; AES: round 1
-    vpxorq      xmm14, xmm8, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; lengths: T0·T1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
-    vpxorq      xmm16, xmm3, [r11 - 16]             ; S: T = A + C1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
-    vpclmulqdq  xmm16, xmm16, xmm16, 0x10           ; S: T0·T1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
-    vpxorq      xmm14, xmm14, xmm16                 ; S: LO += it
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vpxorq      zmm16, zmm2, [r11 + 64]             ; C2: T = A + C1
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: T0·T1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
-    vpxorq      zmm17, zmm15, [r11 + 128]           ; C3: T = A + C1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: T0·T1
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vpternlogq  zmm14, zmm16, zmm17, 0x96           ; C3: LO += it
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
-    vpxorq      xmm8, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm17, xmm9, xmm11                  ; S: S += it
+    vpshufb     zmm9, zmm12, zmm1                   ; AES: counter block
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vbroadcasti64x2 zmm13, [rdi + 1856]             ; AES: k_0
+    vmovdqu64   zmm14, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm7, zmm7, zmm13                   ; AES: + k_0
+    vpshufb     zmm14, zmm14, zmm1                  ; C
+    vpxorq      zmm10, zmm10, zmm13                 ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm13                   ; AES: + k_0
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C2: A0·A1
+    vpxorq      zmm11, zmm11, zmm13                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm13                   ; AES: + k_0
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C3: A0·A1
+    vpxorq      zmm4, zmm4, zmm13                   ; AES: + k_0
+    vpternlogq  zmm17, zmm15, zmm16, 0x96           ; C3: S += it
+    vpxorq      xmm13, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: T0·T1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 1
+    vpxorq      xmm15, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; S: T0·T1
+    vpxorq      xmm16, xmm13, xmm15                 ; S: LO += it
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 2
+    vpxorq      zmm13, zmm12, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 2
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 2
+    vpxorq      zmm15, zmm14, [r8 + 128]            ; C3: T = A + C1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 3
+    vpternlogq  zmm16, zmm13, zmm15, 0x96           ; C3: LO += it
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 3
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm8, zmm13, zmm23                  ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpxorq      zmm2, zmm2, [r11 + 704]             ; C2: U = A + C2
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: U0·U1
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vpxorq      zmm13, zmm15, [r11 + 768]           ; C3: U = A + C2
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
-    vpternlogq  zmm3, zmm2, zmm13, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm4, zmm25                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 4
+    vpxorq      xmm15, xmm5, xmm3                   ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vaesenc     xmm3, xmm4, xmm25                   ; AES: round 4
+    vpxorq      zmm4, zmm12, [r8 + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vaesenc     zmm5, zmm7, zmm26                   ; AES: round 5
+    vaesenc     zmm7, zmm10, zmm26                  ; AES: round 5
+    vpxorq      zmm10, zmm14, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 5
+    vpternlogq  zmm15, zmm4, zmm10, 0x96            ; C3: HI += it
     vmovdqu64   zmm4, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C4: A0·A1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpshufb     zmm15, zmm9, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm16, zmm15, zmm15, 0x10           ; C5: A0·A1
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
-    vpternlogq  zmm12, zmm13, zmm16, 0x96           ; C5: S += it
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
-    vpxorq      zmm13, zmm4, [r11 + 192]            ; C4: T = A + C1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4: T0·T1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpxorq      zmm16, zmm15, [r11 + 256]           ; C5: T = A + C1
-    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: T0·T1
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
-    vpternlogq  zmm14, zmm13, zmm16, 0x96           ; C5: LO += it
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
-    vpxorq      zmm4, zmm4, [r11 + 832]             ; C4: U = A + C2
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 6
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 6
+    vaesenc     zmm10, zmm11, zmm27                 ; AES: round 6
+    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C4: A0·A1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 6
+    vpshufb     zmm12, zmm8, zmm1                   ; C
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C5: A0·A1
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 7
+    vpternlogq  zmm17, zmm11, zmm13, 0x96           ; C5: S += it
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 7
+    vpxorq      zmm11, zmm4, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: T0·T1
+    vpxorq      zmm13, zmm12, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5: T0·T1
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 8
+    vpternlogq  zmm16, zmm11, zmm13, 0x96           ; C5: LO += it
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 8
+    vpxorq      zmm4, zmm4, [r8 + 832]              ; C4: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
-    vaesenc     zmm13, zmm7, zmm28                  ; AES: round 9
-    vpxorq      zmm7, zmm15, [r11 + 896]            ; C5: U = A + C2
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 9
-    vpternlogq  zmm3, zmm4, zmm7, 0x96              ; C5: HI += it
-    vaesenclast xmm4, xmm5, xmm31                   ; AES: E_K(J_0)
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpshufb     zmm4, zmm5, zmm0                    ; C
-    vpxorq      zmm5, zmm31, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; C1: A0·A1
-    vmovdqu64   [rcx], zmm2                         ; AES: written
-    vpxorq      zmm2, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm7, zmm12, zmm5                   ; C1: S += it
-    vaesenclast zmm2, zmm13, zmm2                   ; AES: last round: the other text
-    vpxorq      zmm5, zmm4, [r11]                   ; C1: T = A + C1
-    vmovdqu64   [rcx + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm31, [r9 + 128]             ; AES: k_Nr + text
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 9
+    vpxorq      zmm11, zmm12, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm12, zmm9, zmm30                  ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 9
+    vpclmulqdq  zmm9, zmm11, zmm11, 0x10            ; C5: U0·U1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 9
+    vpternlogq  zmm15, zmm4, zmm9, 0x96             ; C5: HI += it
+    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
+    vaesenclast xmm3, xmm3, xmm31                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm4, zmm31, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vmovdqu64   [rbx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm31, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm9, zmm17, zmm5                   ; C1: S += it
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm3, [r8]                    ; C1: T = A + C1
+    vmovdqu64   [rbx + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm31, [r9 + 128]             ; AES: k_Nr + text
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 128], zmm2                   ; AES: written
-    vpxorq      zmm5, zmm14, zmm5                   ; C1: LO += it
-    vpxorq      zmm2, zmm31, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r11 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rcx + 192], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm4, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm2                   ; C1: HI += it
+    vaesenclast zmm4, zmm12, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm4                   ; AES: written
+    vpxorq      zmm7, zmm16, zmm5                   ; C1: LO += it
+    vpxorq      zmm4, zmm31, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 192], zmm4                   ; AES: written
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm15, zmm3                  ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_5:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 449
+    cmp         rbp, 449
     jae         .alone_over_7
-    cmp         rdx, 385
+    cmp         rbp, 385
     jae         .alone_over_6
-    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm10, zmm0                  ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm7, xmm7, xmm11                   ; S: S += it
-    vpshufb     zmm11, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm12, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm13, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpaddd      zmm14, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
-    vmovdqu64   zmm2, [r9 + 128]                    ; C, bytes as in memory
-    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm17, zmm10, zmm10, 0x10           ; C2: A0·A1
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm2, zmm2, 0x10             ; C3: A0·A1
-    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpternlogq  zmm7, zmm17, zmm18, 0x96            ; C3: S += it
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpxorq      xmm5, xmm8, [rdi + 560]             ; lengths: T = A + C1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 1
-    vpxorq      xmm17, xmm3, [r11 - 16]             ; S: T = A + C1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
-    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; S: T0·T1
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
-    vpxorq      xmm5, xmm5, xmm17                   ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 1
-    vpxorq      zmm17, zmm10, [r11 + 64]            ; C2: T = A + C1
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 2
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: T0·T1
-    vaesenc     zmm16, zmm16, zmm21                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vpxorq      zmm18, zmm2, [r11 + 128]            ; C3: T = A + C1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm9, xmm9, xmm11                   ; S: S += it
+    vpshufb     zmm11, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vmovdqu64   zmm15, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vbroadcasti64x2 zmm16, [rdi + 1856]             ; AES: k_0
+    vpshufb     zmm15, zmm15, zmm1                  ; C
+    vpxorq      zmm7, zmm7, zmm16                   ; AES: + k_0
+    vpclmulqdq  zmm17, zmm13, zmm13, 0x10           ; C2: A0·A1
+    vpxorq      zmm10, zmm10, zmm16                 ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm16                 ; AES: + k_0
+    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C3: A0·A1
+    vpxorq      zmm12, zmm12, zmm16                 ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm16                 ; AES: + k_0
+    vpternlogq  zmm9, zmm17, zmm18, 0x96            ; C3: S += it
+    vpxorq      zmm0, zmm0, zmm16                   ; AES: + k_0
+    vpxorq      zmm16, zmm4, zmm16                  ; AES: + k_0
+    vpxorq      xmm4, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm17, zmm7, zmm22                  ; AES: round 1
+    vpxorq      xmm7, xmm3, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 1
+    vpxorq      xmm7, xmm4, xmm7                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     xmm4, xmm16, xmm22                  ; AES: round 1
+    vpxorq      zmm16, zmm13, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm17, zmm17, zmm23                 ; AES: round 2
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: T0·T1
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 2
+    vpxorq      zmm18, zmm15, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: T0·T1
-    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 2
-    vpternlogq  zmm5, zmm17, zmm18, 0x96            ; C3: LO += it
-    vpxorq      xmm8, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm22                 ; AES: round 3
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
-    vaesenc     zmm17, zmm12, zmm22                 ; AES: round 3
-    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vpternlogq  zmm7, zmm16, zmm18, 0x96            ; C3: LO += it
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 2
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm16, zmm17, zmm24                 ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 3
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 3
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
-    vpxorq      xmm12, xmm8, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm15, zmm23                  ; AES: round 4
-    vpxorq      zmm8, zmm10, [r11 + 704]            ; C2: U = A + C2
-    vaesenc     zmm10, zmm16, zmm23                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
-    vaesenc     zmm15, zmm17, zmm23                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
-    vpxorq      zmm2, zmm2, [r11 + 768]             ; C3: U = A + C2
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3: U0·U1
-    vpternlogq  zmm12, zmm8, zmm2, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm3, zmm24                   ; AES: round 5
-    vaesenc     zmm3, zmm10, zmm24                  ; AES: round 5
-    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm10, zmm11, zmm24                 ; AES: round 5
-    vaesenc     zmm11, zmm15, zmm24                 ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 5
-    vmovdqu64   zmm15, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C4: A0·A1
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm17, zmm15, zmm15, 0x10           ; C5: A0·A1
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
-    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
-    vpternlogq  zmm7, zmm16, zmm17, 0x96            ; C5: S += it
-    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
-    vpxorq      zmm16, zmm8, [r11 + 192]            ; C4: T = A + C1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4: T0·T1
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
-    vpxorq      zmm17, zmm15, [r11 + 256]           ; C5: T = A + C1
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: T0·T1
-    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
-    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 7
-    vpternlogq  zmm5, zmm16, zmm17, 0x96            ; C5: LO += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
-    vpxorq      zmm8, zmm8, [r11 + 832]             ; C4: U = A + C2
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vpxorq      zmm15, zmm15, [r11 + 896]           ; C5: U = A + C2
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
-    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: U0·U1
-    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
-    vpternlogq  zmm12, zmm8, zmm15, 0x96            ; C5: HI += it
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
-    vpshufb     zmm15, zmm9, zmm0                   ; C
-    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
-    vaesenc     zmm14, zmm14, zmm28                 ; AES: round 9
-    vpclmulqdq  zmm16, zmm15, zmm15, 0x10           ; C6: A0·A1
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
-    vpclmulqdq  zmm17, zmm8, zmm8, 0x10             ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 3
+    vpxorq      xmm19, xmm5, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm16, zmm25                  ; AES: round 4
+    vpxorq      zmm5, zmm13, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 4
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 4
+    vpxorq      zmm13, zmm15, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 4
+    vpternlogq  zmm19, zmm5, zmm13, 0x96            ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 5
+    vaesenc     zmm5, zmm10, zmm26                  ; AES: round 5
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 5
+    vaesenc     zmm13, zmm14, zmm26                 ; AES: round 5
+    vmovdqu64   zmm14, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 5
+    vpshufb     zmm14, zmm14, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C4: A0·A1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C5: A0·A1
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 6
+    vpternlogq  zmm9, zmm15, zmm16, 0x96            ; C5: S += it
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpxorq      zmm15, zmm10, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4: T0·T1
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vpxorq      zmm16, zmm14, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 7
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: T0·T1
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 7
+    vpternlogq  zmm7, zmm15, zmm16, 0x96            ; C5: LO += it
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 7
+    vpxorq      zmm10, zmm10, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: U0·U1
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 8
+    vpxorq      zmm14, zmm14, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm29                 ; AES: round 8
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5: U0·U1
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpternlogq  zmm19, zmm10, zmm14, 0x96           ; C5: HI += it
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 8
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm30                 ; AES: round 9
+    vpshufb     zmm14, zmm8, zmm1                   ; C
+    vaesenc     zmm13, zmm13, zmm30                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm14, zmm14, 0x10           ; C6: A0·A1
+    vaesenc     xmm4, xmm4, xmm30                   ; AES: round 9
+    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C1: A0·A1
     vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
-    vpternlogq  zmm7, zmm16, zmm17, 0x96            ; C1: S += it
+    vpternlogq  zmm9, zmm15, zmm16, 0x96            ; C1: S += it
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpxorq      zmm4, zmm31, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm16, zmm15, [r11 + 320]           ; C6: T = A + C1
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm2                         ; AES: written
-    vpclmulqdq  zmm2, zmm16, zmm16, 0x10            ; C6: T0·T1
-    vpxorq      zmm4, zmm31, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm15, zmm14, [r8 + 320]            ; C6: T = A + C1
     vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm8, [r11]                   ; C1: T = A + C1
-    vmovdqu64   [rcx + 64], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: T0·T1
-    vpxorq      zmm4, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
-    vpternlogq  zmm5, zmm2, zmm3, 0x96              ; C1: LO += it
-    vmovdqu64   [rcx + 128], zmm4                   ; AES: written
-    vpxorq      zmm2, zmm31, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm15, [r11 + 960]            ; C6: U = A + C2
-    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 192], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; C6: U0·U1
-    vpxorq      zmm3, zmm31, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
-    vpxorq      zmm4, zmm8, [r11 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rcx + 256], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm4, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm14, zmm4                   ; AES: last round: the other text
-    vpternlogq  zmm12, zmm2, zmm3, 0x96             ; C1: HI += it
+    vmovdqu64   [rbx], zmm3                         ; AES: written
+    vpclmulqdq  zmm3, zmm15, zmm15, 0x10            ; C6: T0·T1
+    vpxorq      zmm4, zmm31, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm10, [r8]                   ; C1: T = A + C1
+    vmovdqu64   [rbx + 64], zmm4                    ; AES: written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpxorq      zmm5, zmm31, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
+    vpternlogq  zmm7, zmm3, zmm4, 0x96              ; C1: LO += it
+    vmovdqu64   [rbx + 128], zmm5                   ; AES: written
+    vpxorq      zmm3, zmm31, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm4, zmm14, [r8 + 960]             ; C6: U = A + C2
+    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C6: U0·U1
+    vpxorq      zmm4, zmm31, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm13, zmm4                   ; AES: last round: the other text
+    vpxorq      zmm5, zmm10, [r8 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rbx + 256], zmm4                   ; AES: written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm19, zmm3, zmm4, 0x96             ; C1: HI += it
     jmp         .alone_written
 .alone_over_6:
-    vpshufb     zmm7, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm8, xmm8, 0x10             ; lengths: A0·A1
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm13, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm17, xmm12, xmm13                 ; S: S += it
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm12, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm14, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; C
-    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
-    vmovdqu64   zmm16, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm0                  ; C
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm18, zmm13, zmm13, 0x10           ; C2: A0·A1
-    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C3: A0·A1
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpternlogq  zmm17, zmm18, zmm19, 0x96           ; C3: S += it
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpxorq      xmm18, xmm8, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm18, xmm18, xmm18, 0x10           ; lengths: T0·T1
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpxorq      xmm5, xmm3, [r11 - 16]              ; S: T = A + C1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
-    vpxorq      zmm18, zmm13, [r11 + 64]            ; C2: T = A + C1
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2: T0·T1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpxorq      zmm19, zmm16, [r11 + 128]           ; C3: T = A + C1
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C3: T0·T1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vpternlogq  zmm5, zmm18, zmm19, 0x96            ; C3: LO += it
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
-    vpxorq      xmm8, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 2
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm19, xmm9, xmm11                  ; S: S += it
+    vpshufb     zmm9, zmm12, zmm1                   ; AES: counter block
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vmovdqu64   zmm15, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpshufb     zmm15, zmm15, zmm1                  ; C
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm16, zmm12, zmm12, 0x10           ; C2: A0·A1
+    vbroadcasti64x2 zmm17, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm17                   ; AES: + k_0
+    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C3: A0·A1
+    vpxorq      zmm10, zmm10, zmm17                 ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm17                   ; AES: + k_0
+    vpternlogq  zmm19, zmm16, zmm18, 0x96           ; C3: S += it
+    vpxorq      zmm11, zmm11, zmm17                 ; AES: + k_0
+    vpxorq      xmm16, xmm5, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm13, zmm13, zmm17                 ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm17                 ; AES: + k_0
+    vpclmulqdq  xmm16, xmm16, xmm16, 0x10           ; lengths: T0·T1
+    vpxorq      zmm0, zmm0, zmm17                   ; AES: + k_0
+    vpxorq      zmm17, zmm4, zmm17                  ; AES: + k_0
+    vpxorq      xmm4, xmm3, [r8 - 16]               ; S: T = A + C1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; S: T0·T1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 1
+    vpxorq      xmm18, xmm16, xmm4                  ; S: LO += it
+    vaesenc     zmm4, zmm10, zmm22                  ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 1
+    vpxorq      zmm10, zmm12, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: T0·T1
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vpxorq      zmm16, zmm15, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     xmm17, xmm17, xmm22                 ; AES: round 1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3: T0·T1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 2
+    vpternlogq  zmm18, zmm10, zmm16, 0x96           ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 2
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm10, zmm11, zmm23                 ; AES: round 2
+    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm13, zmm14, zmm23                 ; AES: round 2
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm14, xmm17, xmm23                 ; AES: round 2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm8, zmm11, zmm22                  ; AES: round 3
-    vpxorq      zmm11, zmm13, [r11 + 704]           ; C2: U = A + C2
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
-    vaesenc     zmm13, zmm14, zmm22                 ; AES: round 3
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C2: U0·U1
-    vaesenc     zmm14, zmm15, zmm22                 ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vpxorq      zmm15, zmm16, [r11 + 768]           ; C3: U = A + C2
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 3
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: U0·U1
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 4
-    vpternlogq  zmm3, zmm11, zmm15, 0x96            ; C3: HI += it
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
-    vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
-    vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vmovdqu64   zmm15, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 4
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm16, zmm11, zmm11, 0x10           ; C4: A0·A1
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C5: A0·A1
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
-    vpternlogq  zmm17, zmm16, zmm18, 0x96           ; C5: S += it
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 5
-    vpxorq      zmm16, zmm11, [r11 + 192]           ; C4: T = A + C1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 5
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4: T0·T1
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
-    vpxorq      zmm18, zmm15, [r11 + 256]           ; C5: T = A + C1
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: T0·T1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
-    vpternlogq  zmm5, zmm16, zmm18, 0x96            ; C5: LO += it
-    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
-    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 6
-    vpxorq      zmm11, zmm11, [r11 + 832]           ; C4: U = A + C2
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: U0·U1
-    vpxorq      zmm15, zmm15, [r11 + 896]           ; C5: U = A + C2
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: U0·U1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
-    vpternlogq  zmm3, zmm11, zmm15, 0x96            ; C5: HI += it
-    vaesenc     zmm11, zmm13, zmm26                 ; AES: round 7
-    vaesenc     zmm13, zmm14, zmm26                 ; AES: round 7
-    vmovdqu64   zmm14, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpshufb     zmm14, zmm14, zmm0                  ; C
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 7
-    vpclmulqdq  zmm15, zmm14, zmm14, 0x10           ; C6: A0·A1
-    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vpshufb     zmm16, zmm9, zmm0                   ; C
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C7: A0·A1
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
-    vpternlogq  zmm17, zmm15, zmm18, 0x96           ; C7: S += it
-    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpxorq      zmm15, zmm14, [r11 + 320]           ; C6: T = A + C1
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 8
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6: T0·T1
-    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vpxorq      zmm18, zmm16, [r11 + 384]           ; C7: T = A + C1
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7: T0·T1
-    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
-    vpternlogq  zmm5, zmm15, zmm18, 0x96            ; C7: LO += it
-    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vpxorq      zmm14, zmm14, [r11 + 960]           ; C6: U = A + C2
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 9
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C6: U0·U1
-    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
-    vpxorq      zmm15, zmm16, [r11 + 1024]          ; C7: U = A + C2
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm31, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7: U0·U1
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm14, zmm15, 0x96            ; C7: HI += it
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rcx], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
-    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 3
+    vpxorq      xmm17, xmm5, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm4, zmm24                   ; AES: round 3
+    vaesenc     zmm4, zmm9, zmm24                   ; AES: round 3
+    vpxorq      zmm5, zmm12, [r8 + 704]             ; C2: U = A + C2
+    vaesenc     zmm9, zmm10, zmm24                  ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm10, zmm11, zmm24                 ; AES: round 3
+    vaesenc     zmm11, zmm13, zmm24                 ; AES: round 3
+    vpxorq      zmm12, zmm15, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vaesenc     xmm13, xmm14, xmm24                 ; AES: round 3
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 4
+    vpternlogq  zmm17, zmm5, zmm12, 0x96            ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 4
+    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 4
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 4
+    vmovdqu64   zmm12, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vaesenc     xmm13, xmm13, xmm25                 ; AES: round 4
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vpclmulqdq  zmm14, zmm5, zmm5, 0x10             ; C4: A0·A1
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 5
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C5: A0·A1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 5
+    vpternlogq  zmm19, zmm14, zmm15, 0x96           ; C5: S += it
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vpxorq      zmm14, zmm5, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm13, xmm13, xmm26                 ; AES: round 5
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4: T0·T1
+    vpxorq      zmm15, zmm12, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: T0·T1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 6
+    vpternlogq  zmm18, zmm14, zmm15, 0x96           ; C5: LO += it
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 6
+    vpxorq      zmm5, zmm5, [r8 + 832]              ; C4: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vaesenc     xmm13, xmm13, xmm27                 ; AES: round 6
+    vpxorq      zmm12, zmm12, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5: U0·U1
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 7
+    vpternlogq  zmm17, zmm5, zmm12, 0x96            ; C5: HI += it
+    vaesenc     zmm5, zmm10, zmm28                  ; AES: round 7
+    vmovdqu64   zmm10, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     xmm12, xmm13, xmm28                 ; AES: round 7
+    vpclmulqdq  zmm13, zmm10, zmm10, 0x10           ; C6: A0·A1
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vpshufb     zmm14, zmm8, zmm1                   ; C
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm15, zmm14, zmm14, 0x10           ; C7: A0·A1
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vpternlogq  zmm19, zmm13, zmm15, 0x96           ; C7: S += it
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm13, zmm10, [r8 + 320]            ; C6: T = A + C1
+    vaesenc     xmm12, xmm12, xmm29                 ; AES: round 8
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C6: T0·T1
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 9
+    vpxorq      zmm15, zmm14, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7: T0·T1
+    vaesenc     zmm16, zmm9, zmm30                  ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vpternlogq  zmm18, zmm13, zmm15, 0x96           ; C7: LO += it
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpxorq      zmm9, zmm10, [r8 + 960]             ; C6: U = A + C2
+    vaesenc     xmm10, xmm12, xmm30                 ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: U0·U1
+    vaesenclast xmm10, xmm10, xmm31                 ; AES: E_K(J_0)
+    vpxorq      zmm12, zmm14, [r8 + 1024]           ; C7: U = A + C2
+    vmovdqu64   [rsp], xmm10                        ; AES: E_K(J_0), put aside
+    vpxorq      zmm10, zmm31, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: U0·U1
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm17, zmm9, zmm12, 0x96            ; C7: HI += it
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rbx], zmm7                         ; AES: written
+    vpxorq      zmm7, zmm31, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
+    vpshufb     zmm3, zmm9, zmm1                    ; C
     vpxorq      zmm7, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C1: A0·A1
-    vmovdqu64   [rcx + 128], zmm8                   ; AES: written
-    vpxorq      zmm8, zmm31, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm7, zmm17, zmm7                   ; C1: S += it
-    vaesenclast zmm8, zmm12, zmm8                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm4, [r11]                  ; C1: T = A + C1
-    vmovdqu64   [rcx + 192], zmm8                   ; AES: written
-    vpxorq      zmm8, zmm31, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
-    vaesenclast zmm8, zmm11, zmm8                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 256], zmm8                   ; AES: written
-    vpxorq      zmm5, zmm5, zmm10                   ; C1: LO += it
-    vpxorq      zmm8, zmm31, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm13, zmm8                   ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r11 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rcx + 320], zmm8                   ; AES: written
-    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm4, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm3, zmm8                   ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vmovdqu64   [rbx + 128], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm31, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm9, zmm19, zmm7                   ; C1: S += it
+    vaesenclast zmm4, zmm16, zmm4                   ; AES: last round: the other text
+    vpxorq      zmm7, zmm3, [r8]                    ; C1: T = A + C1
+    vmovdqu64   [rbx + 192], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm31, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 256], zmm4                   ; AES: written
+    vpxorq      zmm7, zmm18, zmm7                   ; C1: LO += it
+    vpxorq      zmm4, zmm31, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 320], zmm4                   ; AES: written
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm17, zmm3                  ; C1: HI += it
     jmp         .alone_written
 .alone_over_7:
-    vpshufb     zmm10, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; lengths: A0·A1
-    vpaddd      zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm13, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpaddd      zmm12, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm7, xmm7, xmm13                   ; S: S += it
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm13, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vmovdqu64   zmm14, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm14, zmm14, zmm0                  ; C
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm16, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
-    vmovdqu64   zmm17, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm19, zmm14, zmm14, 0x10           ; C2: A0·A1
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm29, zmm17, zmm17, 0x10           ; C3: A0·A1
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpternlogq  zmm7, zmm19, zmm29, 0x96            ; C3: S += it
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
-    vpxorq      xmm19, xmm8, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm19, xmm19, 0x10           ; lengths: T0·T1
-    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      xmm29, xmm3, [r11 - 16]             ; S: T = A + C1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm29, xmm29, 0x10            ; S: T0·T1
-    vpxorq      xmm5, xmm19, xmm5                   ; S: LO += it
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vpxorq      zmm19, zmm14, [r11 + 64]            ; C2: T = A + C1
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: A0·A1
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm9, xmm9, xmm11                   ; S: S += it
+    vpshufb     zmm11, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vmovdqu64   zmm16, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
+    vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm16, zmm16, zmm1                  ; C
+    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm18, zmm13, zmm13, 0x10           ; C2: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C3: A0·A1
+    vbroadcasti64x2 zmm20, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm21, zmm7, zmm20                  ; AES: + k_0
+    vpternlogq  zmm9, zmm18, zmm19, 0x96            ; C3: S += it
+    vpxorq      zmm10, zmm10, zmm20                 ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm20                 ; AES: + k_0
+    vpxorq      xmm7, xmm5, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      zmm12, zmm12, zmm20                 ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm20                 ; AES: + k_0
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vpxorq      zmm15, zmm15, zmm20                 ; AES: + k_0
+    vpxorq      xmm18, xmm3, [r8 - 16]              ; S: T = A + C1
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm20                   ; AES: + k_0
+    vpclmulqdq  xmm18, xmm18, xmm18, 0x10           ; S: T0·T1
+    vpxorq      zmm4, zmm4, zmm20                   ; AES: + k_0
+    vpxorq      xmm7, xmm7, xmm18                   ; S: LO += it
+    vaesenc     zmm18, zmm21, zmm22                 ; AES: round 1
+    vpxorq      zmm19, zmm13, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 1
     vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2: T0·T1
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
-    vpxorq      zmm29, zmm17, [r11 + 128]           ; C3: T = A + C1
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 1
-    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C3: T0·T1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 1
-    vpternlogq  zmm5, zmm19, zmm29, 0x96            ; C3: LO += it
-    vpxorq      xmm8, xmm8, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
-    vaesenc     zmm19, zmm12, zmm21                 ; AES: round 2
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
-    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm21                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vpxorq      zmm20, zmm16, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 1
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: T0·T1
+    vaesenc     zmm17, zmm17, zmm22                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vpternlogq  zmm7, zmm19, zmm20, 0x96            ; C3: LO += it
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 1
+    vpxorq      xmm5, xmm5, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm18, zmm18, zmm23                 ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 2
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm18, zmm18, zmm21                 ; AES: round 2
-    vpxorq      xmm12, xmm8, xmm3                   ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vaesenc     xmm3, xmm4, xmm21                   ; AES: round 2
-    vpxorq      zmm4, zmm14, [r11 + 704]            ; C2: U = A + C2
-    vaesenc     zmm8, zmm10, zmm22                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm23                 ; AES: round 2
+    vpxorq      xmm19, xmm5, xmm3                   ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     xmm3, xmm4, xmm23                   ; AES: round 2
+    vpxorq      zmm4, zmm13, [r8 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
-    vaesenc     zmm10, zmm11, zmm22                 ; AES: round 3
-    vaesenc     zmm11, zmm19, zmm22                 ; AES: round 3
-    vpxorq      zmm14, zmm17, [r11 + 768]           ; C3: U = A + C2
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 3
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: U0·U1
-    vaesenc     zmm16, zmm16, zmm22                 ; AES: round 3
-    vpternlogq  zmm12, zmm4, zmm14, 0x96            ; C3: HI += it
-    vaesenc     zmm4, zmm18, zmm22                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vmovdqu64   zmm14, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 3
-    vpshufb     zmm14, zmm14, zmm0                  ; C
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
-    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 4
-    vpclmulqdq  zmm18, zmm14, zmm14, 0x10           ; C4: A0·A1
-    vaesenc     zmm16, zmm16, zmm23                 ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C5: A0·A1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 4
-    vpternlogq  zmm7, zmm18, zmm19, 0x96            ; C5: S += it
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vpxorq      zmm18, zmm14, [r11 + 192]           ; C4: T = A + C1
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C4: T0·T1
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
-    vpxorq      zmm19, zmm17, [r11 + 256]           ; C5: T = A + C1
-    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm24                 ; AES: round 5
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: T0·T1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpternlogq  zmm5, zmm18, zmm19, 0x96            ; C5: LO += it
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 5
-    vpxorq      zmm14, zmm14, [r11 + 832]           ; C4: U = A + C2
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4: U0·U1
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
-    vpxorq      zmm17, zmm17, [r11 + 896]           ; C5: U = A + C2
-    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: U0·U1
-    vaesenc     zmm16, zmm16, zmm25                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
-    vpternlogq  zmm12, zmm14, zmm17, 0x96           ; C5: HI += it
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vmovdqu64   zmm14, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 6
-    vpshufb     zmm14, zmm14, zmm0                  ; C
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vmovdqu64   zmm17, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
-    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm18, zmm14, zmm14, 0x10           ; C6: A0·A1
-    vaesenc     zmm16, zmm16, zmm26                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C7: A0·A1
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 7
-    vpternlogq  zmm7, zmm18, zmm19, 0x96            ; C7: S += it
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vpxorq      zmm18, zmm14, [r11 + 320]           ; C6: T = A + C1
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6: T0·T1
-    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
-    vpxorq      zmm19, zmm17, [r11 + 384]           ; C7: T = A + C1
-    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm27                 ; AES: round 8
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7: T0·T1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpternlogq  zmm5, zmm18, zmm19, 0x96            ; C7: LO += it
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 8
-    vpxorq      zmm14, zmm14, [r11 + 960]           ; C6: U = A + C2
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C6: U0·U1
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
-    vpxorq      zmm17, zmm17, [r11 + 1024]          ; C7: U = A + C2
-    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm28                 ; AES: round 9
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7: U0·U1
-    vaesenc     zmm16, zmm16, zmm28                 ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
-    vpternlogq  zmm12, zmm14, zmm17, 0x96           ; C7: HI += it
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vmovdqu64   zmm14, [r9]                         ; C, bytes as in memory
-    vaesenc     xmm17, xmm3, xmm28                  ; AES: round 9
-    vpshufb     zmm3, zmm14, zmm0                   ; C
-    vaesenclast xmm14, xmm17, xmm31                 ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm14                        ; AES: E_K(J_0), put aside
-    vpshufb     zmm14, zmm9, zmm0                   ; C
-    vpxorq      zmm17, zmm31, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm17, zmm8, zmm17                  ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm14, zmm14, 0x10            ; C8: A0·A1
-    vmovdqu64   [rcx], zmm17                        ; AES: written
+    vaesenc     zmm5, zmm18, zmm24                  ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 3
+    vpxorq      zmm13, zmm16, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 3
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 3
+    vpternlogq  zmm19, zmm4, zmm13, 0x96            ; C3: HI += it
+    vaesenc     zmm4, zmm17, zmm24                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vmovdqu64   zmm13, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 3
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 4
+    vmovdqu64   zmm16, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 4
+    vpshufb     zmm16, zmm16, zmm1                  ; C
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 4
+    vpclmulqdq  zmm17, zmm13, zmm13, 0x10           ; C4: A0·A1
+    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 4
+    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C5: A0·A1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpternlogq  zmm9, zmm17, zmm18, 0x96            ; C5: S += it
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 4
+    vpxorq      zmm17, zmm13, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 5
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4: T0·T1
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 5
+    vpxorq      zmm18, zmm16, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 5
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: T0·T1
+    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 5
+    vpternlogq  zmm7, zmm17, zmm18, 0x96            ; C5: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 5
+    vpxorq      zmm13, zmm13, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4: U0·U1
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 6
+    vpxorq      zmm16, zmm16, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: U0·U1
+    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 6
+    vpternlogq  zmm19, zmm13, zmm16, 0x96           ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vmovdqu64   zmm13, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 6
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vmovdqu64   zmm16, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 7
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 7
+    vpshufb     zmm16, zmm16, zmm1                  ; C
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm28                 ; AES: round 7
+    vpclmulqdq  zmm17, zmm13, zmm13, 0x10           ; C6: A0·A1
+    vaesenc     zmm15, zmm15, zmm28                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C7: A0·A1
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 7
+    vpternlogq  zmm9, zmm17, zmm18, 0x96            ; C7: S += it
+    vpxorq      zmm17, zmm13, [r8 + 320]            ; C6: T = A + C1
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 8
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C6: T0·T1
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 8
+    vpxorq      zmm18, zmm16, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm14, zmm14, zmm29                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm29                 ; AES: round 8
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7: T0·T1
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpternlogq  zmm7, zmm17, zmm18, 0x96            ; C7: LO += it
+    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 8
+    vpxorq      zmm13, zmm13, [r8 + 960]            ; C6: U = A + C2
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C6: U0·U1
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 9
+    vpxorq      zmm16, zmm16, [r8 + 1024]           ; C7: U = A + C2
+    vaesenc     zmm12, zmm12, zmm30                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm30                 ; AES: round 9
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7: U0·U1
+    vaesenc     zmm15, zmm15, zmm30                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 9
+    vpternlogq  zmm19, zmm13, zmm16, 0x96           ; C7: HI += it
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vmovdqu64   zmm13, [r9]                         ; C, bytes as in memory
+    vaesenc     xmm3, xmm3, xmm30                   ; AES: round 9
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vaesenclast xmm3, xmm3, xmm31                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpshufb     zmm3, zmm8, zmm1                    ; C
+    vpxorq      zmm16, zmm31, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm16                   ; AES: last round: the other text
+    vpclmulqdq  zmm16, zmm3, zmm3, 0x10             ; C8: A0·A1
+    vmovdqu64   [rbx], zmm5                         ; AES: written
+    vpclmulqdq  zmm5, zmm13, zmm13, 0x10            ; C1: A0·A1
     vpxorq      zmm17, zmm31, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm18, zmm3, zmm3, 0x10             ; C1: A0·A1
     vaesenclast zmm10, zmm10, zmm17                 ; AES: last round: the other text
-    vpternlogq  zmm7, zmm8, zmm18, 0x96             ; C1: S += it
-    vmovdqu64   [rcx + 64], zmm10                   ; AES: written
-    vpxorq      zmm8, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm10, zmm14, [r11 + 448]           ; C8: T = A + C1
-    vaesenclast zmm8, zmm11, zmm8                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 128], zmm8                   ; AES: written
-    vpclmulqdq  zmm8, zmm10, zmm10, 0x10            ; C8: T0·T1
+    vpternlogq  zmm9, zmm16, zmm5, 0x96             ; C1: S += it
+    vmovdqu64   [rbx + 64], zmm10                   ; AES: written
+    vpxorq      zmm5, zmm31, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm10, zmm3, [r8 + 448]             ; C8: T = A + C1
+    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm10, zmm10, 0x10            ; C8: T0·T1
     vpxorq      zmm10, zmm31, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm13, zmm10                 ; AES: last round: the other text
-    vpxorq      zmm11, zmm3, [r11]                  ; C1: T = A + C1
-    vmovdqu64   [rcx + 192], zmm10                  ; AES: written
+    vaesenclast zmm10, zmm12, zmm10                 ; AES: last round: the other text
+    vpxorq      zmm11, zmm13, [r8]                  ; C1: T = A + C1
+    vmovdqu64   [rbx + 192], zmm10                  ; AES: written
     vpclmulqdq  zmm10, zmm11, zmm11, 0x10           ; C1: T0·T1
     vpxorq      zmm11, zmm31, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm11, zmm15, zmm11                 ; AES: last round: the other text
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C1: LO += it
-    vmovdqu64   [rcx + 256], zmm11                  ; AES: written
-    vpxorq      zmm8, zmm31, [r9 + 320]             ; AES: k_Nr + text
-    vpxorq      zmm10, zmm14, [r11 + 1088]          ; C8: U = A + C2
-    vaesenclast zmm8, zmm16, zmm8                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 320], zmm8                   ; AES: written
-    vpclmulqdq  zmm8, zmm10, zmm10, 0x10            ; C8: U0·U1
-    vpxorq      zmm10, zmm31, [r9 + 384]            ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, [r11 + 640]             ; C1: U = A + C2
-    vmovdqu64   [rcx + 384], zmm4                   ; AES: written
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vpxorq      zmm4, zmm31, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm8, zmm3, 0x96             ; C1: HI += it
+    vaesenclast zmm11, zmm14, zmm11                 ; AES: last round: the other text
+    vpternlogq  zmm7, zmm5, zmm10, 0x96             ; C1: LO += it
+    vmovdqu64   [rbx + 256], zmm11                  ; AES: written
+    vpxorq      zmm5, zmm31, [r9 + 320]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, [r8 + 1088]             ; C8: U = A + C2
+    vaesenclast zmm5, zmm15, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 320], zmm5                   ; AES: written
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: U0·U1
+    vpxorq      zmm5, zmm31, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm13, [r8 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rbx + 384], zmm4                   ; AES: written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm31, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm19, zmm3, zmm4, 0x96             ; C1: HI += it
 .alone_written:
-    lea         rcx, [rcx + r8]                     ; the last register
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x40
+    lea         rdx, [rbx + rsi]                    ; the last register
+    cmp         rcx, 0x40
     jae         .alone_out_longest
-    cmp         rsi, 0x31
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm2, zmm4, 0x02
-    vmovdqu64   [rcx], ymm4                         ; written
-    vmovdqu64   [rcx + 32], xmm2                    ; written
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm3, zmm4, 0x03
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rsi - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rsi + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rsi - 16], xmm2              ; written
+    vextracti64x2 xmm0, zmm5, 0x02
+    vmovdqu64   [rdx], ymm5                         ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm3, zmm5, 0x03
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x21
+    cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rcx], ymm4                         ; written
-    vextracti64x2 xmm2, zmm4, 0x01
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm3, zmm4, 0x02
-    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rsi - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rsi + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rsi - 16], xmm2              ; written
+    vmovdqu64   [rdx], ymm5                         ; written
+    vextracti64x2 xmm0, zmm5, 0x01
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm3, zmm5, 0x02
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
-    cmp         rsi, 0x11
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rcx], xmm4                         ; written
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm2, zmm4, 0x01
-    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rdx + rsi - 16]        ; at the end
-    vpshufb     xmm3, xmm4, [rdx + rsi + 160]       ; in front
-    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rsi - 16], xmm2              ; written
+    vmovdqu64   [rdx], xmm5                         ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm0, zmm5, 0x01
+    vpxorq      xmm0, xmm0, xmm5                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm3, xmm5, [rsi + rcx + 160]       ; in front
+    vpxorq      xmm0, xmm3, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm2, [rcx - 16]                    ; the block before
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpxorq      xmm3, xmm4, xmm2                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rsi]             ; at the end
-    vpshufb     xmm2, xmm2, [rdx + rsi + 176]       ; in front
-    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rsi - 16], xmm2              ; written
+    vmovdqu64   xmm0, [rdx - 16]                    ; the block before
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vpxorq      xmm3, xmm5, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx]             ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rcx], zmm4                         ; written
+    vmovdqu64   [rdx], zmm5                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpxorq      zmm2, zmm5, zmm7                    ; reduce: LO += S
-    vpclmulqdq  zmm1, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm12, zmm7, zmm2, 0x96             ; reduce: + HI
-    vpxorq      zmm1, zmm1, zmm12                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm1, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm6, 0x96              ; reduce: minus the key terms
-    vpshufb     xmm0, xmm2, xmm0                    ; reduce: as in memory
+    vpxorq      zmm0, zmm7, zmm9                    ; reduce: LO += S
+    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm19, zmm9, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm19                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm0, xmm6, 0x96              ; reduce: minus the key terms
+    vpshufb     xmm0, xmm2, xmm1                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm6, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
-    vmovdqu64   zmm7, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; blocks_16
-    vpshufb     zmm13, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm8, [r9 + 64]                     ; C, bytes as in memory
-    vpaddd      zmm9, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm14, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm8, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
-    vpshufb     zmm15, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm17, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  xmm29, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpshufb     zmm18, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm12, zmm8, zmm8, 0x10             ; C2: A0·A1
-    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm16, zmm9, zmm9, 0x10             ; C3: A0·A1
-    vpaddd      zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm11, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpternlogq  zmm29, zmm12, zmm16, 0x96           ; C3: S += it
-    vpaddd      zmm12, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm12, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      xmm16, xmm3, [rdi + 48]             ; S: T = A + C1
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
-    vpclmulqdq  xmm30, xmm16, xmm16, 0x10           ; S: T0·T1
-    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
-    vpxorq      zmm16, zmm8, [rdi + 128]            ; C2: T = A + C1
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: T0·T1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm9, [rdi + 192]            ; C3: T = A + C1
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C3: T0·T1
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpternlogq  zmm30, zmm16, zmm19, 0x96           ; C3: LO += it
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpxorq      xmm16, xmm3, [rdi + 688]            ; S: U = A + C2
-    vaesenc     zmm3, zmm13, zmm20                  ; AES: round 1
-    vpclmulqdq  xmm13, xmm16, xmm16, 0x10           ; S: U0·U1
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
-    vpxorq      zmm8, zmm8, [rdi + 768]             ; C2: U = A + C2
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
-    vaesenc     zmm16, zmm17, zmm20                 ; AES: round 1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
-    vaesenc     zmm17, zmm18, zmm20                 ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vpxorq      zmm9, zmm9, [rdi + 832]             ; C3: U = A + C2
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 1
-    vpternlogq  zmm13, zmm8, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 2
-    vmovdqu64   zmm18, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm14, zmm21                  ; AES: round 2
-    vaesenc     zmm9, zmm15, zmm21                  ; AES: round 2
-    vpshufb     zmm14, zmm18, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm15, zmm16, zmm21                 ; AES: round 2
-    vaesenc     zmm16, zmm17, zmm21                 ; AES: round 2
-    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
-    vpclmulqdq  zmm18, zmm14, zmm14, 0x10           ; C4: A0·A1
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 2
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C5: A0·A1
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 3
-    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C5: S += it
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
-    vpxorq      zmm18, zmm14, [rdi + 256]           ; C4: T = A + C1
-    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm22                 ; AES: round 3
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C4: T0·T1
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
-    vpxorq      zmm19, zmm17, [rdi + 320]           ; C5: T = A + C1
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: T0·T1
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 3
-    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
-    vpxorq      zmm14, zmm14, [rdi + 896]           ; C4: U = A + C2
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 4
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4: U0·U1
-    vaesenc     zmm16, zmm16, zmm23                 ; AES: round 4
-    vpxorq      zmm17, zmm17, [rdi + 960]           ; C5: U = A + C2
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: U0·U1
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 4
-    vpternlogq  zmm13, zmm14, zmm17, 0x96           ; C5: HI += it
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 5
-    vmovdqu64   zmm14, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vpshufb     zmm14, zmm14, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 5
-    vmovdqu64   zmm17, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm24                 ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
-    vpclmulqdq  zmm18, zmm14, zmm14, 0x10           ; C6: A0·A1
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 5
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C7: A0·A1
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 6
-    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C7: S += it
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
-    vpxorq      zmm18, zmm14, [rdi + 384]           ; C6: T = A + C1
-    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6: T0·T1
-    vaesenc     zmm16, zmm16, zmm25                 ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vpxorq      zmm19, zmm17, [rdi + 448]           ; C7: T = A + C1
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7: T0·T1
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 6
-    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C7: LO += it
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 7
-    vpxorq      zmm14, zmm14, [rdi + 1024]          ; C6: U = A + C2
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C6: U0·U1
-    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm26                 ; AES: round 7
-    vpxorq      zmm17, zmm17, [rdi + 1088]          ; C7: U = A + C2
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7: U0·U1
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
-    vpternlogq  zmm13, zmm14, zmm17, 0x96           ; C7: HI += it
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 7
-    vmovdqu64   zmm14, [r9 + 448]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vpshufb     zmm14, zmm14, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
-    vmovdqu64   zmm17, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm27                 ; AES: round 8
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm14, zmm14, 0x10           ; C8: A0·A1
-    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
-    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 8
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C1: A0·A1
-    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C1: S += it
-    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vpxorq      zmm18, zmm14, [rdi + 512]           ; C8: T = A + C1
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm28                 ; AES: round 9
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8: T0·T1
-    vaesenc     zmm16, zmm16, zmm28                 ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vpxorq      zmm19, zmm17, [rdi + 64]            ; C1: T = A + C1
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C1: T0·T1
-    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
-    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 9
-    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C1: LO += it
-    vaesenclast xmm5, xmm5, xmm31                   ; AES: E_K(J_0)
-    vpxorq      zmm14, zmm14, [rdi + 1152]          ; C8: U = A + C2
-    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm5, zmm31, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C8: U0·U1
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm17, [rdi + 704]            ; C1: U = A + C2
-    vmovdqu64   [rcx], zmm3                         ; AES: written
+    vmovdqu64   zmm5, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; blocks_32
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm11, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  xmm19, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm13, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm14, zmm7, zmm7, 0x10             ; C2: A0·A1
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C3: A0·A1
+    vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpternlogq  zmm19, zmm14, zmm15, 0x96           ; C3: S += it
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpxorq      xmm15, xmm3, [rdi + 48]             ; S: T = A + C1
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vpclmulqdq  xmm20, xmm15, xmm15, 0x10           ; S: T0·T1
+    vbroadcasti64x2 zmm15, [rdi + 1856]             ; AES: k_0
+    vpxorq      zmm17, zmm7, [rdi + 128]            ; C2: T = A + C1
+    vpxorq      zmm6, zmm6, zmm15                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm15                   ; AES: + k_0
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: T0·T1
+    vpxorq      zmm9, zmm9, zmm15                   ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm15                 ; AES: + k_0
+    vpxorq      zmm18, zmm10, [rdi + 192]           ; C3: T = A + C1
+    vpxorq      zmm12, zmm12, zmm15                 ; AES: + k_0
+    vpxorq      zmm13, zmm13, zmm15                 ; AES: + k_0
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: T0·T1
+    vpxorq      zmm16, zmm16, zmm15                 ; AES: + k_0
+    vpternlogq  zmm20, zmm17, zmm18, 0x96           ; C3: LO += it
+    vpxorq      zmm14, zmm14, zmm15                 ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm15                   ; AES: + k_0
+    vpxorq      xmm3, xmm3, [rdi + 688]             ; S: U = A + C2
+    vpclmulqdq  xmm17, xmm3, xmm3, 0x10             ; S: U0·U1
+    vaesenc     zmm3, zmm6, zmm22                   ; AES: round 1
+    vaesenc     zmm6, zmm8, zmm22                   ; AES: round 1
+    vpxorq      zmm7, zmm7, [rdi + 768]             ; C2: U = A + C2
+    vaesenc     zmm8, zmm9, zmm22                   ; AES: round 1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vaesenc     zmm9, zmm11, zmm22                  ; AES: round 1
+    vaesenc     zmm11, zmm12, zmm22                 ; AES: round 1
+    vpxorq      zmm10, zmm10, [rdi + 832]           ; C3: U = A + C2
+    vaesenc     zmm12, zmm13, zmm22                 ; AES: round 1
+    vaesenc     zmm13, zmm16, zmm22                 ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 1
+    vpternlogq  zmm17, zmm7, zmm10, 0x96            ; C3: HI += it
+    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 2
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 2
+    vmovdqu64   zmm10, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 2
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C4: A0·A1
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 2
+    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C5: A0·A1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 3
+    vpternlogq  zmm19, zmm15, zmm16, 0x96           ; C5: S += it
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 3
+    vpxorq      zmm15, zmm7, [rdi + 256]            ; C4: T = A + C1
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 3
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4: T0·T1
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 3
+    vpxorq      zmm16, zmm10, [rdi + 320]           ; C5: T = A + C1
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 3
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: T0·T1
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 3
+    vpternlogq  zmm20, zmm15, zmm16, 0x96           ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 4
+    vpxorq      zmm7, zmm7, [rdi + 896]             ; C4: U = A + C2
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 4
+    vpxorq      zmm10, zmm10, [rdi + 960]           ; C5: U = A + C2
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 4
+    vpternlogq  zmm17, zmm7, zmm10, 0x96            ; C5: HI += it
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 4
+    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 5
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 5
+    vmovdqu64   zmm10, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 5
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C6: A0·A1
+    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 5
+    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C7: A0·A1
+    vpternlogq  zmm19, zmm15, zmm16, 0x96           ; C7: S += it
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 6
+    vpxorq      zmm15, zmm7, [rdi + 384]            ; C6: T = A + C1
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6: T0·T1
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 6
+    vpxorq      zmm16, zmm10, [rdi + 448]           ; C7: T = A + C1
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7: T0·T1
+    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 6
+    vpternlogq  zmm20, zmm15, zmm16, 0x96           ; C7: LO += it
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vpxorq      zmm7, zmm7, [rdi + 1024]            ; C6: U = A + C2
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 7
+    vpxorq      zmm10, zmm10, [rdi + 1088]          ; C7: U = A + C2
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm28                 ; AES: round 7
+    vpternlogq  zmm17, zmm7, zmm10, 0x96            ; C7: HI += it
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 7
+    vmovdqu64   zmm7, [r9 + 448]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 8
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 8
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm29                 ; AES: round 8
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C8: A0·A1
+    vaesenc     zmm14, zmm14, zmm29                 ; AES: round 8
+    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C1: A0·A1
+    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 8
+    vpternlogq  zmm19, zmm15, zmm16, 0x96           ; C1: S += it
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm30                   ; AES: round 9
+    vpxorq      zmm15, zmm7, [rdi + 512]            ; C8: T = A + C1
+    vaesenc     zmm8, zmm8, zmm30                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8: T0·T1
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 9
+    vpxorq      zmm16, zmm10, [rdi + 64]            ; C1: T = A + C1
+    vaesenc     zmm12, zmm12, zmm30                 ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm30                 ; AES: round 9
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C1: T0·T1
+    vaesenc     zmm14, zmm14, zmm30                 ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm30                   ; AES: round 9
+    vpternlogq  zmm20, zmm15, zmm16, 0x96           ; C1: LO += it
+    vaesenclast xmm4, xmm4, xmm31                   ; AES: E_K(J_0)
+    vpxorq      zmm7, zmm7, [rdi + 1152]            ; C8: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm7, zmm7, 0x10              ; C8: U0·U1
+    vpxorq      zmm7, zmm31, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm10, [rdi + 704]            ; C1: U = A + C2
+    vmovdqu64   [rbx], zmm3                         ; AES: written
     vpxorq      zmm3, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm3                    ; AES: written
-    vpternlogq  zmm13, zmm14, zmm5, 0x96            ; C1: HI += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
+    vpternlogq  zmm17, zmm4, zmm7, 0x96             ; C1: HI += it
     vpxorq      zmm3, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm30, zmm29                  ; reduce: LO += S
-    vmovdqu64   [rcx + 128], zmm3                   ; AES: written
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      zmm8, zmm31, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm15, zmm8                   ; AES: last round: the other text
-    vpternlogq  zmm13, zmm29, zmm3, 0x96            ; reduce: + HI
-    vmovdqu64   [rcx + 192], zmm8                   ; AES: written
+    vpxorq      zmm4, zmm20, zmm19                  ; reduce: LO += S
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm3                   ; AES: written
+    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm6, zmm31, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm17, zmm19, zmm3, 0x96            ; reduce: + HI
+    vmovdqu64   [rbx + 192], zmm6                   ; AES: written
     vpxorq      zmm3, zmm31, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm3, zmm16, zmm3                   ; AES: last round: the other text
-    vpxorq      zmm5, zmm5, zmm13                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rcx + 256], zmm3                   ; AES: written
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm4, zmm4, zmm17                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbx + 256], zmm3                   ; AES: written
     vpxorq      zmm3, zmm31, [r9 + 320]             ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm5, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 320], zmm3                   ; AES: written
-    vpxorq      ymm3, ymm5, ymm8                    ; reduce: add up the lanes
-    vpxorq      zmm5, zmm31, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
-    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rcx + 384], zmm5                   ; AES: written
-    vpternlogq  xmm3, xmm8, [rdi + 1328], 0x96      ; reduce: minus the key terms
-    vpxorq      zmm5, zmm31, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm12, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 448], zmm5                   ; AES: written
-    add         r9, 512                             ; next group
-    add         rcx, 512
-    sub         rdx, 512
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 513
-    jb          .rest
-.group:
-    vpshufb     zmm12, zmm2, zmm0                   ; AES: counter block
-    vmovdqu64   zmm5, [r9 + 128]                    ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm8, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm0                    ; C3·H^6: C
-    vpshufb     zmm13, zmm8, zmm0                   ; AES: counter block
-    vpaddd      zmm9, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm8, [r9 + 192]                    ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm14, zmm9, zmm0                   ; AES: counter block
-    vpshufb     zmm8, zmm8, zmm0                    ; C4·H^5: C
-    vpaddd      zmm9, zmm2, zmm6                    ; AES: 12 blocks ahead
-    vpshufb     zmm15, zmm9, zmm0                   ; AES: counter block
-    vmovdqu64   zmm9, [r9 + 256]                    ; C5·H^4: C, bytes as in memory
-    vpaddd      zmm10, zmm2, zmm7                   ; AES: 16 blocks ahead
-    vpshufb     zmm17, zmm10, zmm0                  ; AES: counter block
-    vpshufb     zmm9, zmm9, zmm0                    ; C5·H^4: C
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm29, zmm5, zmm5, 0x10             ; C3·H^6: A0·A1
-    vpshufb     zmm18, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C4·H^5: A0·A1
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm19, zmm9, zmm9, 0x10             ; C5·H^4: A0·A1
-    vpaddd      zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpternlogq  zmm29, zmm16, zmm19, 0x96           ; C6·H^3: S += it
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
-    vpxorq      zmm16, zmm5, [rdi + 192]            ; C3·H^6: T = A + C1
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm16, zmm16, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpxorq      zmm16, zmm8, [rdi + 256]            ; C4·H^5: T = A + C1
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm9, [rdi + 320]            ; C5·H^4: T = A + C1
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5·H^4: T0·T1
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
-    vpternlogq  zmm30, zmm16, zmm19, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
-    vpxorq      zmm5, zmm5, [rdi + 832]             ; C3·H^6: U = A + C2
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3·H^6: U0·U1
-    vaesenc     zmm16, zmm17, zmm20                 ; AES: round 1
-    vaesenc     zmm17, zmm18, zmm20                 ; AES: round 1
-    vpxorq      zmm18, zmm8, [rdi + 896]            ; C4·H^5: U = A + C2
-    vaesenc     zmm8, zmm10, zmm20                  ; AES: round 1
-    vpclmulqdq  zmm10, zmm18, zmm18, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
-    vpxorq      zmm18, zmm9, [rdi + 960]            ; C5·H^4: U = A + C2
-    vaesenc     zmm9, zmm13, zmm21                  ; AES: round 2
-    vpclmulqdq  zmm13, zmm18, zmm18, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 2
-    vpternlogq  zmm5, zmm10, zmm13, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm10, zmm16, zmm21                 ; AES: round 2
-    vmovdqu64   zmm16, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm13, zmm17, zmm21                 ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
-    vpshufb     zmm16, zmm16, zmm0                  ; C6·H^3: C
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
-    vmovdqu64   zmm17, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
-    vpshufb     zmm17, zmm17, zmm0                  ; C7·H^2: C
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 3
-    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
-    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
-    vpxorq      zmm18, zmm16, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 4
-    vpxorq      zmm19, zmm17, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
-    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
-    vpxorq      zmm16, zmm16, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 5
-    vpxorq      zmm17, zmm17, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vpternlogq  zmm5, zmm16, zmm17, 0x96            ; C8·H^1: HI += it
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
-    vmovdqu64   zmm16, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
-    vpshufb     zmm16, zmm16, zmm0                  ; C8·H^1: C
-    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 6
-    vmovdqu64   zmm17, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vpshufb     zmm17, zmm17, zmm0                  ; C2·H^7: C
-    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C8·H^1: A0·A1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
-    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 7
-    vpxorq      zmm18, zmm16, [rdi + 512]           ; C8·H^1: T = A + C1
-    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
-    vpxorq      zmm19, zmm17, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
-    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 8
-    vpxorq      zmm16, zmm16, [rdi + 1152]          ; C8·H^1: U = A + C2
-    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C8·H^1: U0·U1
-    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
-    vpxorq      zmm17, zmm17, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 9
-    vpternlogq  zmm5, zmm16, zmm17, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
-    vaesenc     zmm14, zmm14, zmm28                 ; AES: round 9
-    vmovdqu64   zmm16, [r9]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm28                 ; AES: round 9
-    vpshufb     zmm16, zmm16, zmm0                  ; C1·H^8: C
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
-    vpxorq      zmm3, zmm16, zmm3                   ; C1·H^8: A = X + C
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
-    vpclmulqdq  zmm16, zmm3, zmm3, 0x10             ; C1·H^8: A0·A1
-    vpxorq      zmm17, zmm31, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm16, zmm29, zmm16                 ; C1·H^8: S += it
-    vaesenclast zmm12, zmm12, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm12                        ; AES: written
-    vpxorq      zmm12, zmm3, [rdi + 64]             ; C1·H^8: T = A + C1
-    vpxorq      zmm17, zmm31, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1·H^8: T0·T1
-    vaesenclast zmm9, zmm9, zmm17                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm9                    ; AES: written
-    vpternlogq  zmm30, zmm12, zmm16, 0x96           ; reduce: LO += S
-    vpxorq      zmm9, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenclast zmm9, zmm14, zmm9                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 128], zmm9                   ; AES: written
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
-    vpxorq      zmm9, zmm31, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm15, zmm9                   ; AES: last round: the other text
-    vpternlogq  zmm5, zmm3, zmm16, 0x96             ; reduce: HI += S
-    vmovdqu64   [rcx + 192], zmm9                   ; AES: written
-    vpclmulqdq  zmm3, zmm30, zmm1, 0x10             ; reduce: LO0·Q'
-    vpxorq      zmm9, zmm31, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
-    vpshufd     zmm10, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [rcx + 256], zmm9                   ; AES: written
-    vpternlogq  zmm10, zmm5, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm3, zmm31, [r9 + 320]             ; AES: k_Nr + text
+    vextracti64x4 ymm6, zmm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 320], zmm3                   ; AES: written
+    vpxorq      ymm8, ymm4, ymm6                    ; reduce: add up the lanes
+    vpxorq      zmm3, zmm31, [r9 + 384]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
-    vextracti64x4 ymm5, zmm10, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rcx + 320], zmm3                   ; AES: written
-    vpxorq      ymm3, ymm10, ymm5                   ; reduce: add up the lanes
-    vpxorq      zmm5, zmm31, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rcx + 384], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm31, [r9 + 448]             ; AES: k_Nr + text
-    vpternlogq  xmm3, xmm8, [rdi + 1344], 0x96      ; reduce: minus the key terms
-    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 448], zmm5                   ; AES: written
+    vextracti64x2 xmm4, ymm8, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbx + 384], zmm3                   ; AES: written
+    vpternlogq  xmm8, xmm4, [rdi + 1328], 0x96      ; reduce: minus the key terms
+    vpxorq      zmm3, zmm31, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm14, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 448], zmm3                   ; AES: written
     add         r9, 512                             ; next group
-    add         rcx, 512
-    sub         rdx, 512
-    cmp         rdx, 513
+    add         rbx, 512
+    sub         rbp, 512
+    cmp         rbp, 513
+    jb          .rest
+    vbroadcasti64x2 zmm3, [rdi + 1856]              ; k_0
+    vpaddd      zmm4, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_minus_4]  ; the counters to come
+    vpshufb     zmm4, zmm4, zmm1                    ; counter block
+    vpxorq      zmm18, zmm4, zmm3                   ; + k_0
+    vpshufd     zmm3, zmm3, 0xff
+    mov         ecx, 34952
+    kmovq       k1, rcx                             ; the last word of each lane
+.group:
+    vpshufd     zmm4, zmm0, 0x00                    ; AES
+    vmovdqu64   zmm6, [r9 + 128]                    ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vpshufb     zmm6, zmm6, zmm1                    ; C3·H^6: C
+    vpaddd      zmm7, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_words_0]  ; AES: four registers' numbers
+    vmovdqu64   zmm9, [r9 + 192]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm1                    ; AES: as in memory
+    vpshufb     zmm9, zmm9, zmm1                    ; C4·H^5: C
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vmovdqa64   zmm10, zmm18
+    vpshufd     zmm10{k1}, zmm7, 0xff               ; AES
+    vmovdqu64   zmm11, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
+    vmovdqa64   zmm12, zmm18
+    vpshufd     zmm12{k1}, zmm7, 0xaa               ; AES
+    vpshufb     zmm11, zmm11, zmm1                  ; C5·H^4: C
+    vmovdqa64   zmm13, zmm18
+    vpshufd     zmm13{k1}, zmm7, 0x55               ; AES
+    vmovdqa64   zmm14, zmm18
+    vpshufd     zmm14{k1}, zmm7, 0x00               ; AES
+    vpclmulqdq  zmm19, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_words_1]  ; AES: four registers' numbers
+    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; C4·H^5: A0·A1
+    vpshufb     zmm4, zmm4, zmm1                    ; AES: as in memory
+    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm15, zmm11, zmm11, 0x10           ; C5·H^4: A0·A1
+    vmovdqa64   zmm16, zmm18
+    vpshufd     zmm16{k1}, zmm4, 0xff               ; AES
+    vpternlogq  zmm19, zmm7, zmm15, 0x96            ; C6·H^3: S += it
+    vmovdqa64   zmm7, zmm18
+    vpshufd     zmm7{k1}, zmm4, 0xaa                ; AES
+    vmovdqa64   zmm15, zmm18
+    vpshufd     zmm15{k1}, zmm4, 0x55               ; AES
+    vpxorq      zmm17, zmm6, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpshufd     zmm18{k1}, zmm4, 0x00               ; AES
+    vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C3·H^6: T0·T1
+    vaesenc     zmm4, zmm10, zmm22                  ; AES: round 1
+    vpxorq      zmm10, zmm9, [rdi + 256]            ; C4·H^5: T = A + C1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4·H^5: T0·T1
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 1
+    vpxorq      zmm17, zmm11, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm22                 ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5·H^4: T0·T1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 1
+    vpternlogq  zmm20, zmm10, zmm17, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm10, zmm15, zmm22                 ; AES: round 1
+    vaesenc     zmm15, zmm18, zmm22                 ; AES: round 1
+    vpxorq      zmm6, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 2
+    vpclmulqdq  zmm21, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm6, zmm12, zmm23                  ; AES: round 2
+    vaesenc     zmm12, zmm13, zmm23                 ; AES: round 2
+    vpxorq      zmm9, zmm9, [rdi + 896]             ; C4·H^5: U = A + C2
+    vaesenc     zmm13, zmm14, zmm23                 ; AES: round 2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm14, zmm16, zmm23                 ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 2
+    vpxorq      zmm11, zmm11, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 3
+    vpternlogq  zmm21, zmm9, zmm11, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 3
+    vmovdqu64   zmm9, [r9 + 320]                    ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm11, zmm12, zmm24                 ; AES: round 3
+    vaesenc     zmm12, zmm13, zmm24                 ; AES: round 3
+    vpshufb     zmm9, zmm9, zmm1                    ; C6·H^3: C
+    vaesenc     zmm13, zmm14, zmm24                 ; AES: round 3
+    vmovdqu64   zmm14, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 3
+    vpshufb     zmm14, zmm14, zmm1                  ; C7·H^2: C
+    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 3
+    vpclmulqdq  zmm16, zmm9, zmm9, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 4
+    vpclmulqdq  zmm17, zmm14, zmm14, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 4
+    vpternlogq  zmm19, zmm16, zmm17, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 4
+    vpxorq      zmm16, zmm9, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 4
+    vpxorq      zmm17, zmm14, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 5
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vpternlogq  zmm20, zmm16, zmm17, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 5
+    vpxorq      zmm9, zmm9, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 5
+    vpxorq      zmm14, zmm14, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 5
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7·H^2: U0·U1
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 6
+    vpternlogq  zmm21, zmm9, zmm14, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm9, zmm11, zmm27                  ; AES: round 6
+    vmovdqu64   zmm11, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 6
+    vpshufb     zmm11, zmm11, zmm1                  ; C8·H^1: C
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 6
+    vmovdqu64   zmm14, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 6
+    vpshufb     zmm14, zmm14, zmm1                  ; C2·H^7: C
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm16, zmm11, zmm11, 0x10           ; C8·H^1: A0·A1
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm17, zmm14, zmm14, 0x10           ; C2·H^7: A0·A1
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 7
+    vpternlogq  zmm19, zmm16, zmm17, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 7
+    vpxorq      zmm16, zmm11, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 7
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm15, zmm15, zmm28                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 8
+    vpxorq      zmm17, zmm14, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 8
+    vpternlogq  zmm20, zmm16, zmm17, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm13, zmm13, zmm29                 ; AES: round 8
+    vpxorq      zmm11, zmm11, [rdi + 1152]          ; C8·H^1: U = A + C2
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm15, zmm15, zmm29                 ; AES: round 8
+    vpxorq      zmm14, zmm14, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm4, zmm4, zmm30                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm9, zmm9, zmm30                   ; AES: round 9
+    vpternlogq  zmm21, zmm11, zmm14, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm11, zmm12, zmm30                 ; AES: round 9
+    vaesenc     zmm12, zmm13, zmm30                 ; AES: round 9
+    vmovdqu64   zmm13, [r9]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm30                   ; AES: round 9
+    vpshufb     zmm13, zmm13, zmm1                  ; C1·H^8: C
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 9
+    vaesenc     zmm14, zmm15, zmm30                 ; AES: round 9
+    vpxorq      zmm8, zmm13, zmm8                   ; C1·H^8: A = X + C
+    vpxorq      zmm13, zmm31, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm15, zmm8, zmm8, 0x10             ; C1·H^8: A0·A1
+    vaesenclast zmm4, zmm4, zmm13                   ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm19, zmm15                  ; C1·H^8: S += it
+    vpxorq      zmm13, zmm31, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm15, zmm8, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenclast zmm6, zmm6, zmm13                   ; AES: last round: the other text
+    vpclmulqdq  zmm13, zmm15, zmm15, 0x10           ; C1·H^8: T0·T1
+    vmovdqu64   [rbx + 64], zmm6                    ; AES: written
+    vpxorq      zmm6, zmm31, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm20, zmm13, zmm4, 0x96            ; reduce: LO += S
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, [rdi + 704]             ; C1·H^8: U = A + C2
+    vmovdqu64   [rbx + 128], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm31, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: U0·U1
+    vaesenclast zmm6, zmm11, zmm6                   ; AES: last round: the other text
+    vpternlogq  zmm21, zmm8, zmm4, 0x96             ; reduce: HI += S
+    vmovdqu64   [rbx + 192], zmm6                   ; AES: written
+    vpxorq      zmm4, zmm31, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm20, zmm2, 0x10             ; reduce: LO0·Q'
+    vaesenclast zmm4, zmm12, zmm4                   ; AES: last round: the other text
+    vpshufd     zmm8, zmm20, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbx + 256], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm31, [r9 + 320]             ; AES: k_Nr + text
+    vpternlogq  zmm8, zmm21, zmm6, 0x96             ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vextracti64x4 ymm6, zmm8, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbx + 320], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm31, [r9 + 384]             ; AES: k_Nr + text
+    vpxorq      ymm8, ymm8, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
+    vextracti64x2 xmm6, ymm8, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbx + 384], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm31, [r9 + 448]             ; AES: k_Nr + text
+    vpternlogq  xmm8, xmm6, [rdi + 1344], 0x96      ; reduce: minus the key terms
+    vaesenclast zmm4, zmm14, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 448], zmm4                   ; AES: written
+    add         r9, 512                             ; next group
+    add         rbx, 512
+    sub         rbp, 512
+    cmp         rbp, 513
     jae         .group
 .after_group:
 .rest:
-    mov         rsi, r13
-    shl         rsi, 0x03                           ; bits
-    vmovq       xmm0, rsi
+    mov         rcx, r13
+    shl         rcx, 0x03                           ; bits
+    vmovq       xmm3, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm1, r8
-    vpunpcklqdq xmm0, xmm0, xmm1                    ; bits of both lengths, bytes reversed
-    mov         rsi, rdx
-    sub         rsi, 0x01
-    and         rsi, 0x3f
-    add         rsi, 0x01                           ; bytes of the last register
-    lea         r8, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    sub         r8, rsi
-    mov         r11, rdx
-    sub         r11, rsi                            ; bytes before the last register
-    lea         rbx, [r9 + r11]                     ; the last register
-    cmp         rsi, 0x40
+    vmovq       xmm4, r8
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
+    mov         rcx, rbp
+    sub         rcx, 0x01
+    and         rcx, 0x3f
+    add         rcx, 0x01                           ; bytes of the last register
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    sub         rdx, rcx
+    mov         rsi, rbp
+    sub         rsi, rcx                            ; bytes before the last register
+    lea         r8, [r9 + rsi]                      ; the last register
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x40
     jae         .rest_in_longest
-    cmp         rsi, 0x31
+    cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm1, [rbx]                         ; whole blocks
-    vinserti64x2 zmm1, zmm1, [rbx + 32], 0x02       ; and the third
-    vmovdqu64   xmm5, [rbx + rsi - 16]              ; the last 16 bytes
-    vpshufb     xmm5, xmm5, [r8 + 80]               ; those of the last block, zero-padded
-    vinserti64x2 zmm1, zmm1, xmm5, 0x03             ; with them
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm4, [r8]                          ; whole blocks
+    vinserti64x2 zmm4, zmm4, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
-    cmp         rsi, 0x21
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm1, [rbx]                         ; whole blocks
-    vmovdqu64   xmm5, [rbx + rsi - 16]              ; the last 16 bytes
-    vpshufb     xmm5, xmm5, [r8 + 64]               ; those of the last block, zero-padded
-    vinserti64x2 zmm1, zmm1, xmm5, 0x02             ; with them
+    vmovdqu64   ymm4, [r8]                          ; whole blocks
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
-    cmp         rsi, 0x11
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm1, [rbx]                         ; whole blocks
-    vmovdqu64   xmm5, [rbx + rsi - 16]              ; the last 16 bytes
-    vpshufb     xmm5, xmm5, [r8 + 48]               ; those of the last block, zero-padded
-    vinserti64x2 ymm1, ymm1, xmm5, 0x01             ; with them
+    vmovdqu64   xmm4, [r8]                          ; whole blocks
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    cmp         rsi, 0x10
+    cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm1, [rbx]                         ; whole blocks
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm4, [r8]                          ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
-    cmp         rsi, 0x08
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm1, [rbx]                         ; the first bytes
-    vmovq       xmm5, [rbx + rsi - 8]               ; the last bytes
-    vpshufb     xmm5, xmm5, [r8 + 24]               ; in their places
-    vporq       xmm1, xmm1, xmm5                    ; zero-padded
+    vmovq       xmm4, [r8]                          ; the first bytes
+    vmovq       xmm5, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_8:
-    cmp         rsi, 0x04
+    cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm1, [rbx]                         ; the first bytes
-    vmovd       xmm5, [rbx + rsi - 4]               ; the last bytes
-    vpshufb     xmm5, xmm5, [r8 + 20]               ; in their places
-    vporq       xmm1, xmm1, xmm5                    ; zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovd       xmm4, [r8]                          ; the first bytes
+    vmovd       xmm5, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rdx + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
-    movzx       ebp, byte [rbx]                     ; byte 0
-    vmovq       xmm1, rbp
-    mov         ebp, 0x00                           ; no byte stays
-    mov         rbp, rsi
-    shr         rbp, 0x01
-    movzx       ebp, byte [rbx + rbp]               ; byte n >> 1
-    vmovq       xmm5, rbp
-    mov         ebp, 0x00                           ; no byte stays
+    movzx       r11d, byte [r8]                     ; byte 0
+    vmovq       xmm4, r11
+    mov         r11d, 0x00                          ; no byte stays
+    mov         r11, rcx
+    shr         r11, 0x01
+    movzx       r11d, byte [r8 + r11]               ; byte n >> 1
+    vmovq       xmm5, r11
+    mov         r11d, 0x00                          ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
-    vporq       xmm1, xmm1, xmm5
-    movzx       ebx, byte [rbx + rsi - 1]           ; the last byte
-    vmovq       xmm5, rbx
-    mov         ebx, 0x00                           ; no byte stays
+    vporq       xmm4, xmm4, xmm5
+    movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
+    vmovq       xmm5, r8
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
-    vporq       xmm1, xmm1, xmm5
-    vpandq      xmm1, xmm1, [r8 + 112]              ; zero-padded
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm1, [rbx]                         ; whole blocks
+    vmovdqu64   zmm4, [r8]                          ; whole blocks
 .rest_in_done:
-    lea         rbx, [rdx + 15]
-    and         rbx, -16
+    lea         rdx, [rbp + 15]
+    and         rdx, -16
     lea         r8, [rdi + 560]
-    sub         r8, rbx                             ; H^(m+1)
+    sub         r8, rdx                             ; H^(m+1)
     vmovdqu64   xmm5, [rdi + 1840]                  ; the key term of H
-    lea         rbx, [rsi + 15]
-    and         rbx, -16                            ; in whole blocks
-    lea         rbp, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpandq      xmm5, xmm5, [rbp + rbx + 48]        ; if a lane is free
+    lea         rdx, [rcx + 15]
+    and         rdx, -16                            ; in whole blocks
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vpandq      xmm5, xmm5, [r11 + rdx + 48]        ; if a lane is free
     vpxorq      xmm6, xmm5, [r8 + 1280]             ; the key terms of all powers that are met
-    cmp         rdx, 257
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 257
     jae         .rest_over_4
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x81
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x81
     jae         .rest_over_2
-    cmp         rdx, 0x41
+    cmp         rbp, 0x41
     jae         .rest_over_1
-    vpshufb     zmm5, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm3, zmm5, zmm3                    ; A = X + C
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; lengths: A0·A1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      zmm7, zmm4, zmm5                    ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vpxorq      xmm4, xmm0, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpxorq      zmm5, zmm3, [r8]                    ; C1: T = A + C1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpxorq      zmm5, zmm4, zmm5                    ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpxorq      xmm0, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: U0·U1
-    vpxorq      zmm1, zmm31, zmm1                   ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vpxorq      zmm12, zmm0, zmm2                   ; C1: HI += it
+    vpshufb     zmm5, zmm4, zmm1                    ; C
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm5, zmm5, zmm8                    ; A = X + C
+    vbroadcasti64x2 zmm7, [rdi + 1856]              ; AES: k_0
+    vpclmulqdq  xmm8, xmm3, xmm3, 0x10              ; lengths: A0·A1
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vpxorq      zmm9, zmm8, zmm7                    ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vpxorq      xmm7, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpxorq      zmm8, zmm5, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpxorq      zmm7, zmm7, zmm8                    ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpxorq      zmm5, zmm5, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm4, zmm31, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm3, zmm5                   ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
     vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm8, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm2, zmm7, zmm3                    ; A = X + C
-    vpxorq      zmm3, zmm5, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm8, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm0, xmm0, 0x10              ; lengths: A0·A1
-    vaesenc     zmm5, zmm3, zmm20                   ; AES: round 1
-    vpshufb     zmm3, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; C2: A0·A1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
-    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
-    vpternlogq  zmm7, zmm8, zmm9, 0x96              ; C1: S += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
-    vpxorq      xmm8, xmm0, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm9, zmm5, zmm23                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm8, xmm8, 0x10              ; lengths: T0·T1
-    vaesenc     zmm8, zmm9, zmm24                   ; AES: round 5
-    vpxorq      zmm9, zmm3, [r8 + 64]               ; C2: T = A + C1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: T0·T1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vpxorq      zmm10, zmm2, [r8]                   ; C1: T = A + C1
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
-    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vpxorq      xmm0, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; lengths: U0·U1
-    vaesenc     zmm0, zmm4, zmm28                   ; AES: round 9
-    vpxorq      zmm3, zmm3, [r8 + 704]              ; C2: U = A + C2
-    vpxorq      zmm4, zmm31, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm4                         ; AES: written
-    vpxorq      zmm2, zmm2, [r8 + 640]              ; C1: U = A + C2
-    vpxorq      zmm1, zmm31, zmm1                   ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm0, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm3, zmm2, 0x96             ; C1: HI += it
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm8, zmm7, zmm8                    ; A = X + C
+    vbroadcasti64x2 zmm7, [rdi + 1856]              ; AES: k_0
+    vpxorq      zmm5, zmm5, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm3, xmm3, 0x10              ; lengths: A0·A1
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpshufb     zmm10, zmm4, zmm1                   ; C
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 1
+    vpclmulqdq  zmm7, zmm10, zmm10, 0x10            ; C2: A0·A1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm8, zmm8, 0x10             ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vpternlogq  zmm9, zmm7, zmm11, 0x96             ; C1: S += it
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      xmm7, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpxorq      zmm11, zmm10, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C2: T0·T1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vpxorq      zmm12, zmm8, [r8]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1: T0·T1
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpternlogq  zmm7, zmm11, zmm12, 0x96            ; C1: LO += it
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpclmulqdq  xmm19, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm5, zmm30                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpxorq      zmm5, zmm10, [r8 + 704]             ; C2: U = A + C2
+    vpxorq      zmm10, zmm31, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm4, zmm31, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm19, zmm5, zmm3, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    cmp         rdx, 0xc1
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
     vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vpaddd      zmm8, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm8, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm9, xmm0, xmm0, 0x10              ; lengths: A0·A1
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm14, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C2: A0·A1
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpshufb     zmm11, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm11, zmm11, 0x10            ; C3: A0·A1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 1
-    vpternlogq  zmm9, zmm10, zmm4, 0x96             ; C3: S += it
-    vaesenc     zmm4, zmm8, zmm20                   ; AES: round 1
-    vpxorq      xmm8, xmm0, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: T0·T1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
+    vbroadcasti64x2 zmm11, [rdi + 1856]             ; AES: k_0
+    vpshufb     zmm12, zmm4, zmm1                   ; C
+    vpxorq      zmm5, zmm5, zmm11                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm11                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C3: A0·A1
+    vpxorq      zmm0, zmm0, zmm11                   ; AES: + k_0
+    vpternlogq  zmm14, zmm10, zmm13, 0x96           ; C3: S += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 1
+    vpxorq      xmm10, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vpclmulqdq  xmm13, xmm10, xmm10, 0x10           ; lengths: T0·T1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 2
     vpxorq      zmm10, zmm7, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: T0·T1
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
-    vpxorq      zmm12, zmm11, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vpternlogq  zmm8, zmm10, zmm12, 0x96            ; C3: LO += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vpxorq      xmm0, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 3
+    vpxorq      zmm11, zmm12, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 4
+    vpternlogq  zmm13, zmm10, zmm11, 0x96           ; C3: LO += it
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 5
+    vpclmulqdq  xmm10, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm9, zmm26                   ; AES: round 5
     vpxorq      zmm7, zmm7, [r8 + 704]              ; C2: U = A + C2
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
-    vpxorq      zmm10, zmm11, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
-    vpternlogq  zmm0, zmm7, zmm10, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vpxorq      zmm9, zmm12, [r8 + 768]             ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vpternlogq  zmm10, zmm7, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
     vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
-    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
-    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vpxorq      zmm7, zmm9, zmm7                    ; C1: S += it
-    vpxorq      zmm9, zmm31, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm10, zmm3, [r8]                   ; C1: T = A + C1
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm5                         ; AES: written
-    vpclmulqdq  zmm5, zmm10, zmm10, 0x10            ; C1: T0·T1
-    vpxorq      zmm9, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm5, zmm8, zmm5                    ; C1: LO += it
-    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
-    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vpxorq      zmm1, zmm31, zmm1                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm0, zmm3                   ; C1: HI += it
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm8, zmm7, zmm8                    ; A = X + C
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: A0·A1
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpxorq      zmm9, zmm14, zmm7                   ; C1: S += it
+    vpxorq      zmm7, zmm31, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm11, zmm8, [r8]                   ; C1: T = A + C1
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm5                         ; AES: written
+    vpclmulqdq  zmm5, zmm11, zmm11, 0x10            ; C1: T0·T1
+    vpxorq      zmm11, zmm31, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm7, zmm13, zmm5                   ; C1: LO += it
+    vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
+    vpxorq      zmm5, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm31, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm10, zmm4                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
     vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vpaddd      zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm5, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm9, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm7, [r9 + 128]                    ; C, bytes as in memory
-    vpshufb     zmm10, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm9, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm7, xmm0, xmm0, 0x10              ; lengths: A0·A1
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm12, zmm8, zmm8, 0x10             ; C2: A0·A1
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm13, zmm9, zmm9, 0x10             ; C3: A0·A1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpternlogq  zmm7, zmm12, zmm13, 0x96            ; C3: S += it
-    vaesenc     zmm4, zmm11, zmm20                  ; AES: round 1
-    vaesenc     zmm11, zmm5, zmm20                  ; AES: round 1
-    vpxorq      xmm5, xmm0, [rdi + 560]             ; lengths: T = A + C1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
-    vpxorq      zmm12, zmm8, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpxorq      zmm13, zmm9, [r8 + 128]             ; C3: T = A + C1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C3: LO += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vpxorq      xmm0, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 4
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; lengths: U0·U1
-    vaesenc     zmm0, zmm10, zmm23                  ; AES: round 4
-    vpxorq      zmm8, zmm8, [r8 + 704]              ; C2: U = A + C2
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
-    vaesenc     zmm10, zmm11, zmm24                 ; AES: round 5
-    vpxorq      zmm9, zmm9, [r8 + 768]              ; C3: U = A + C2
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vpternlogq  zmm12, zmm8, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
-    vpshufb     zmm8, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm9, zmm10, zmm26                  ; AES: round 7
-    vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpshufb     zmm8, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C4: A0·A1
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm3, zmm3, 0x10             ; C1: A0·A1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpternlogq  zmm7, zmm10, zmm11, 0x96            ; C1: S += it
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
-    vpxorq      zmm10, zmm8, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vpxorq      zmm11, zmm31, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm13, zmm3, [r8]                   ; C1: T = A + C1
-    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm11, zmm13, zmm13, 0x10           ; C1: T0·T1
-    vmovdqu64   [rcx], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C1: LO += it
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm8, zmm8, [r8 + 832]              ; C4: U = A + C2
-    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
-    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rcx + 128], zmm0                   ; AES: written
-    vpxorq      zmm0, zmm31, zmm1                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm2, zmm0                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm8, zmm3, 0x96             ; C1: HI += it
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm7, zmm1                   ; C
+    vpshufb     zmm7, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm12, zmm9, zmm1                   ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm3, xmm3, 0x10              ; lengths: A0·A1
+    vbroadcasti64x2 zmm13, [rdi + 1856]             ; AES: k_0
+    vpclmulqdq  zmm14, zmm10, zmm10, 0x10           ; C2: A0·A1
+    vpxorq      zmm5, zmm5, zmm13                   ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm13                   ; AES: + k_0
+    vpclmulqdq  zmm15, zmm11, zmm11, 0x10           ; C3: A0·A1
+    vpxorq      zmm12, zmm12, zmm13                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm13                   ; AES: + k_0
+    vpternlogq  zmm9, zmm14, zmm15, 0x96            ; C3: S += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 1
+    vpxorq      xmm13, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm14, zmm7, zmm22                  ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vpclmulqdq  xmm7, xmm13, xmm13, 0x10            ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vpxorq      zmm13, zmm10, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 2
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: T0·T1
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
+    vpxorq      zmm15, zmm11, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 3
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 3
+    vpternlogq  zmm7, zmm13, zmm15, 0x96            ; C3: LO += it
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 4
+    vpclmulqdq  xmm19, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm14, zmm25                  ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 4
+    vpxorq      zmm10, zmm10, [r8 + 704]            ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 5
+    vpxorq      zmm11, zmm11, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vpternlogq  zmm19, zmm10, zmm11, 0x96           ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vaesenc     zmm10, zmm12, zmm27                 ; AES: round 6
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vpxorq      zmm8, zmm11, zmm8                   ; A = X + C
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 7
+    vpshufb     zmm11, zmm4, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C4: A0·A1
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm8, zmm8, 0x10             ; C1: A0·A1
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpternlogq  zmm9, zmm12, zmm13, 0x96            ; C1: S += it
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vpxorq      zmm12, zmm11, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4: T0·T1
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpxorq      zmm13, zmm8, [r8]                   ; C1: T = A + C1
+    vpxorq      zmm14, zmm31, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: last round: the other text
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C1: T0·T1
+    vmovdqu64   [rbx], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm31, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm7, zmm12, zmm13, 0x96            ; C1: LO += it
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm11, [r8 + 832]             ; C4: U = A + C2
+    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm31, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm31, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm19, zmm5, zmm4, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
-    cmp         rdx, 385
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 385
     jae         .rest_over_6
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 321
+    cmp         rbp, 321
     jae         .rest_over_5
-    vpshufb     zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
     vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vpaddd      zmm8, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm8, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm9, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpaddd      zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm11, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; lengths: A0·A1
-    vpaddd      zmm13, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  zmm2, zmm7, zmm7, 0x10              ; C2: A0·A1
-    vpshufb     zmm13, zmm13, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm10, zmm10, 0x10           ; C3: A0·A1
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpternlogq  zmm12, zmm2, zmm14, 0x96            ; C3: S += it
-    vpxorq      zmm2, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm11, zmm4                   ; AES: + k_0
-    vpxorq      xmm11, xmm0, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      zmm4, zmm13, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: T0·T1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm16, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  zmm13, zmm7, zmm7, 0x10             ; C2: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vbroadcasti64x2 zmm14, [rdi + 1856]             ; AES: k_0
+    vpclmulqdq  zmm15, zmm11, zmm11, 0x10           ; C3: A0·A1
+    vpxorq      zmm5, zmm5, zmm14                   ; AES: + k_0
+    vpternlogq  zmm16, zmm13, zmm15, 0x96           ; C3: S += it
+    vpxorq      zmm9, zmm9, zmm14                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm14                 ; AES: + k_0
+    vpxorq      xmm13, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm12, zmm12, zmm14                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm14                   ; AES: + k_0
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: T0·T1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 1
     vpxorq      zmm13, zmm7, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 1
     vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: T0·T1
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 1
-    vpxorq      zmm14, zmm10, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vpxorq      zmm14, zmm11, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 2
     vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: T0·T1
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpternlogq  zmm11, zmm13, zmm14, 0x96           ; C3: LO += it
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
-    vpxorq      xmm0, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: U0·U1
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 2
+    vpternlogq  zmm15, zmm13, zmm14, 0x96           ; C3: LO += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vpclmulqdq  xmm14, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm5, zmm24                   ; AES: round 3
+    vaesenc     zmm5, zmm9, zmm24                   ; AES: round 3
     vpxorq      zmm7, zmm7, [r8 + 704]              ; C2: U = A + C2
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm10, zmm24                  ; AES: round 3
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
-    vpxorq      zmm10, zmm10, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vpternlogq  zmm0, zmm7, zmm10, 0x96             ; C3: HI += it
-    vaesenc     zmm7, zmm9, zmm23                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C4: A0·A1
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vpshufb     zmm13, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm13, zmm13, 0x10           ; C5: A0·A1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpternlogq  zmm12, zmm10, zmm14, 0x96           ; C5: S += it
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 6
-    vpxorq      zmm10, zmm9, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vpxorq      zmm14, zmm13, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5: T0·T1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
-    vpternlogq  zmm11, zmm10, zmm14, 0x96           ; C5: LO += it
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vpxorq      zmm9, zmm9, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
-    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
-    vpxorq      zmm10, zmm13, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vpternlogq  zmm0, zmm9, zmm10, 0x96             ; C5: HI += it
-    vaesenc     zmm9, zmm7, zmm28                   ; AES: round 9
+    vaesenc     zmm10, zmm12, zmm24                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      zmm11, zmm11, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 4
+    vpternlogq  zmm14, zmm7, zmm11, 0x96            ; C3: HI += it
+    vaesenc     zmm7, zmm10, zmm25                  ; AES: round 4
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C4: A0·A1
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 5
+    vpshufb     zmm12, zmm4, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C5: A0·A1
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vpternlogq  zmm16, zmm11, zmm13, 0x96           ; C5: S += it
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 6
+    vpxorq      zmm11, zmm10, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: T0·T1
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vpxorq      zmm13, zmm12, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5: T0·T1
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpternlogq  zmm15, zmm11, zmm13, 0x96           ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vpxorq      zmm10, zmm10, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: U0·U1
+    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 8
+    vpxorq      zmm11, zmm12, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vpternlogq  zmm14, zmm10, zmm11, 0x96           ; C5: HI += it
+    vaesenc     zmm10, zmm9, zmm30                  ; AES: round 9
+    vaesenc     zmm11, zmm7, zmm30                  ; AES: round 9
     vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
-    vpxorq      zmm10, zmm31, [r9]                  ; AES: k_Nr + text
-    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
-    vmovdqu64   [rcx], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm7, zmm12, zmm7                   ; C1: S += it
-    vmovdqu64   [rcx + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm8, zmm3, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vmovdqu64   [rcx + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm31, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm5, zmm11, zmm5                   ; C1: LO += it
-    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rcx + 192], zmm2                   ; AES: written
-    vpxorq      zmm1, zmm31, zmm1                   ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm0, zmm2                   ; C1: HI += it
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpxorq      zmm9, zmm31, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm7, zmm8                    ; A = X + C
+    vmovdqu64   [rbx], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm31, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: A0·A1
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm9, zmm16, zmm7                   ; C1: S += it
+    vmovdqu64   [rbx + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm31, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm5, zmm8, [r8]                    ; C1: T = A + C1
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vmovdqu64   [rbx + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm31, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm7, zmm15, zmm5                   ; C1: LO += it
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm5, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm31, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm14, zmm4                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_5:
-    vpshufb     zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm8, [r9 + 64]                     ; C, bytes as in memory
-    vpaddd      zmm7, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm11, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm7, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
-    vpshufb     zmm12, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm7, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm13, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm7, xmm0, xmm0, 0x10              ; lengths: A0·A1
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm14, zmm8, zmm8, 0x10             ; C2: A0·A1
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm15, zmm9, zmm9, 0x10             ; C3: A0·A1
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm16, zmm5, zmm4                   ; AES: + k_0
-    vpternlogq  zmm7, zmm14, zmm15, 0x96            ; C3: S += it
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      xmm5, xmm0, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm14, zmm8, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm4, zmm16, zmm20                  ; AES: round 1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C2: T0·T1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 1
-    vpxorq      zmm15, zmm9, [r8 + 128]             ; C3: T = A + C1
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vpternlogq  zmm5, zmm14, zmm15, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vpxorq      xmm0, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm14, zmm12, zmm21                 ; AES: round 2
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; lengths: U0·U1
-    vaesenc     zmm0, zmm13, zmm21                  ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 2
-    vpxorq      zmm8, zmm8, [r8 + 704]              ; C2: U = A + C2
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 3
-    vpxorq      zmm9, zmm9, [r8 + 768]              ; C3: U = A + C2
-    vaesenc     zmm13, zmm14, zmm22                 ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 3
-    vpternlogq  zmm12, zmm8, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm11, zmm23                  ; AES: round 4
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
-    vmovdqu64   zmm13, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vpshufb     zmm13, zmm13, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; C4: A0·A1
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 5
-    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C5: A0·A1
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
-    vpternlogq  zmm7, zmm14, zmm15, 0x96            ; C5: S += it
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpxorq      zmm14, zmm9, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4: T0·T1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 6
-    vpxorq      zmm15, zmm13, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: T0·T1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpternlogq  zmm5, zmm14, zmm15, 0x96            ; C5: LO += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vpxorq      zmm9, zmm9, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vpxorq      zmm13, zmm13, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5: U0·U1
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vpternlogq  zmm12, zmm9, zmm13, 0x96            ; C5: HI += it
-    vaesenc     zmm9, zmm11, zmm27                  ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
-    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vpshufb     zmm11, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
-    vpxorq      zmm3, zmm11, zmm3                   ; A = X + C
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
-    vpshufb     zmm11, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm11, zmm11, 0x10           ; C6: A0·A1
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vpclmulqdq  zmm14, zmm3, zmm3, 0x10             ; C1: A0·A1
-    vpxorq      zmm15, zmm31, [r9]                  ; AES: k_Nr + text
-    vpternlogq  zmm7, zmm13, zmm14, 0x96            ; C1: S += it
-    vaesenclast zmm4, zmm4, zmm15                   ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm11, [r8 + 320]             ; C6: T = A + C1
-    vpxorq      zmm13, zmm31, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
-    vaesenclast zmm8, zmm8, zmm13                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm8                    ; AES: written
-    vpxorq      zmm8, zmm3, [r8]                    ; C1: T = A + C1
-    vpxorq      zmm13, zmm31, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm13                   ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vmovdqu64   [rcx + 128], zmm9                   ; AES: written
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C1: LO += it
-    vpxorq      zmm4, zmm31, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm11, [r8 + 960]             ; C6: U = A + C2
-    vmovdqu64   [rcx + 192], zmm0                   ; AES: written
-    vpclmulqdq  zmm0, zmm4, zmm4, 0x10              ; C6: U0·U1
-    vpxorq      zmm4, zmm31, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rcx + 256], zmm4                   ; AES: written
-    vpxorq      zmm1, zmm31, zmm1                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm0, zmm3, 0x96             ; C1: HI += it
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
+    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm7, zmm1                   ; C
+    vpshufb     zmm7, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm12, zmm9, zmm1                   ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vpshufb     zmm13, zmm9, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm9, xmm3, xmm3, 0x10              ; lengths: A0·A1
+    vpaddd      zmm14, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C2: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm16, zmm11, zmm11, 0x10           ; C3: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vbroadcasti64x2 zmm17, [rdi + 1856]             ; AES: k_0
+    vpternlogq  zmm9, zmm15, zmm16, 0x96            ; C3: S += it
+    vpxorq      zmm5, zmm5, zmm17                   ; AES: + k_0
+    vpxorq      zmm15, zmm7, zmm17                  ; AES: + k_0
+    vpxorq      xmm7, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      zmm12, zmm12, zmm17                 ; AES: + k_0
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vpxorq      zmm13, zmm13, zmm17                 ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm17                 ; AES: + k_0
+    vpxorq      zmm16, zmm10, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      zmm0, zmm0, zmm17                   ; AES: + k_0
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: T0·T1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 1
+    vpxorq      zmm17, zmm11, [r8 + 128]            ; C3: T = A + C1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: T0·T1
+    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 1
+    vpternlogq  zmm7, zmm16, zmm17, 0x96            ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 2
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
+    vpclmulqdq  xmm19, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm13, zmm23                  ; AES: round 2
+    vpxorq      zmm10, zmm10, [r8 + 704]            ; C2: U = A + C2
+    vaesenc     zmm13, zmm14, zmm23                 ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 3
+    vpxorq      zmm11, zmm11, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm14, zmm15, zmm24                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 3
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 3
+    vpternlogq  zmm19, zmm10, zmm11, 0x96           ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 4
+    vaesenc     zmm11, zmm14, zmm25                 ; AES: round 4
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 4
+    vmovdqu64   zmm14, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 4
+    vpshufb     zmm14, zmm14, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 5
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C4: A0·A1
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vpclmulqdq  zmm16, zmm14, zmm14, 0x10           ; C5: A0·A1
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 5
+    vpternlogq  zmm9, zmm15, zmm16, 0x96            ; C5: S += it
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 5
+    vpxorq      zmm15, zmm10, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4: T0·T1
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 6
+    vpxorq      zmm16, zmm14, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: T0·T1
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpternlogq  zmm7, zmm15, zmm16, 0x96            ; C5: LO += it
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vpxorq      zmm10, zmm10, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: U0·U1
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 7
+    vpxorq      zmm14, zmm14, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C5: U0·U1
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 8
+    vpternlogq  zmm19, zmm10, zmm14, 0x96           ; C5: HI += it
+    vaesenc     zmm10, zmm12, zmm29                 ; AES: round 8
+    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm29                 ; AES: round 8
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vpxorq      zmm8, zmm12, zmm8                   ; A = X + C
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 9
+    vpshufb     zmm12, zmm4, zmm1                   ; C
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm14, zmm12, zmm12, 0x10           ; C6: A0·A1
+    vaesenc     zmm13, zmm13, zmm30                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm8, zmm8, 0x10             ; C1: A0·A1
+    vpxorq      zmm16, zmm31, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm9, zmm14, zmm15, 0x96            ; C1: S += it
+    vaesenclast zmm5, zmm5, zmm16                   ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm12, [r8 + 320]             ; C6: T = A + C1
+    vpxorq      zmm14, zmm31, [r9 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
+    vaesenclast zmm11, zmm11, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm11                   ; AES: written
+    vpxorq      zmm11, zmm8, [r8]                   ; C1: T = A + C1
+    vpxorq      zmm14, zmm31, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm14                 ; AES: last round: the other text
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1: T0·T1
+    vmovdqu64   [rbx + 128], zmm10                  ; AES: written
+    vpternlogq  zmm7, zmm5, zmm11, 0x96             ; C1: LO += it
+    vpxorq      zmm5, zmm31, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm12, [r8 + 960]             ; C6: U = A + C2
+    vmovdqu64   [rbx + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C6: U0·U1
+    vpxorq      zmm5, zmm31, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm13, zmm5                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 256], zmm5                   ; AES: written
+    vpxorq      zmm4, zmm31, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm19, zmm3, zmm5, 0x96             ; C1: HI += it
     jmp         .rest_written
 .rest_over_6:
-    cmp         rdx, 449
+    cmp         rbp, 449
     jae         .rest_over_7
-    vpshufb     zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
     vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vpaddd      zmm8, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm8, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm9, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm9, zmm9, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm11, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm11, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm16, xmm0, xmm0, 0x10             ; lengths: A0·A1
-    vpaddd      zmm12, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm12, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm13, zmm7, zmm7, 0x10             ; C2: A0·A1
-    vpaddd      zmm14, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C3: A0·A1
-    vpshufb     zmm14, zmm14, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpternlogq  zmm16, zmm13, zmm15, 0x96           ; C3: S += it
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      xmm13, xmm0, [rdi + 560]            ; lengths: T = A + C1
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: T0·T1
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm15, zmm7, [r8 + 64]              ; C2: T = A + C1
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2: T0·T1
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm10, [r8 + 128]             ; C3: T = A + C1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: T0·T1
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 1
-    vpternlogq  zmm13, zmm15, zmm4, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm11, zmm20                  ; AES: round 1
-    vpxorq      xmm0, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm11, zmm12, zmm20                 ; AES: round 1
-    vaesenc     zmm12, zmm14, zmm20                 ; AES: round 1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 2
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm18, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpaddd      zmm13, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm14, zmm7, zmm7, 0x10             ; C2: A0·A1
+    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm16, zmm11, zmm11, 0x10           ; C3: A0·A1
+    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpternlogq  zmm18, zmm14, zmm16, 0x96           ; C3: S += it
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vbroadcasti64x2 zmm14, [rdi + 1856]             ; AES: k_0
+    vpxorq      xmm16, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm5, zmm5, zmm14                   ; AES: + k_0
+    vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: T0·T1
+    vpxorq      zmm9, zmm9, zmm14                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm14                 ; AES: + k_0
+    vpxorq      zmm16, zmm7, [r8 + 64]              ; C2: T = A + C1
+    vpxorq      zmm12, zmm12, zmm14                 ; AES: + k_0
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: T0·T1
+    vpxorq      zmm13, zmm13, zmm14                 ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm14                 ; AES: + k_0
+    vpxorq      zmm17, zmm11, [r8 + 128]            ; C3: T = A + C1
+    vpxorq      zmm0, zmm0, zmm14                   ; AES: + k_0
+    vpclmulqdq  zmm14, zmm17, zmm17, 0x10           ; C3: T0·T1
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 1
+    vpternlogq  zmm19, zmm16, zmm14, 0x96           ; C3: LO += it
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 1
+    vpclmulqdq  xmm16, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm15, zmm22                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
     vpxorq      zmm7, zmm7, [r8 + 704]              ; C2: U = A + C2
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
-    vpxorq      zmm10, zmm10, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 2
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vpternlogq  zmm0, zmm7, zmm10, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 2
+    vpxorq      zmm11, zmm11, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 2
+    vpternlogq  zmm16, zmm7, zmm11, 0x96            ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 3
     vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
-    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
-    vaesenc     zmm10, zmm11, zmm22                 ; AES: round 3
-    vmovdqu64   zmm11, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 3
-    vpshufb     zmm11, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 3
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 3
+    vaesenc     zmm11, zmm12, zmm24                 ; AES: round 3
+    vmovdqu64   zmm12, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 3
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
     vpclmulqdq  zmm14, zmm7, zmm7, 0x10             ; C4: A0·A1
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
-    vpclmulqdq  zmm15, zmm11, zmm11, 0x10           ; C5: A0·A1
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vpternlogq  zmm16, zmm14, zmm15, 0x96           ; C5: S += it
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 4
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C5: A0·A1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
+    vpternlogq  zmm18, zmm14, zmm15, 0x96           ; C5: S += it
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm25                 ; AES: round 4
     vpxorq      zmm14, zmm7, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
     vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4: T0·T1
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vpxorq      zmm15, zmm11, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 5
+    vpxorq      zmm15, zmm12, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 5
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: T0·T1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 5
-    vpternlogq  zmm13, zmm14, zmm15, 0x96           ; C5: LO += it
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 5
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vpternlogq  zmm19, zmm14, zmm15, 0x96           ; C5: LO += it
+    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 5
     vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
-    vpxorq      zmm11, zmm11, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 6
-    vpternlogq  zmm0, zmm7, zmm11, 0x96             ; C5: HI += it
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 6
+    vpxorq      zmm12, zmm12, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 6
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 6
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5: U0·U1
+    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 6
+    vpternlogq  zmm16, zmm7, zmm12, 0x96            ; C5: HI += it
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
     vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vpshufb     zmm7, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm7, zmm7, 0x10             ; C6: A0·A1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 7
-    vpshufb     zmm14, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 7
+    vpclmulqdq  zmm12, zmm7, zmm7, 0x10             ; C6: A0·A1
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 7
+    vpshufb     zmm14, zmm4, zmm1                   ; C
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
     vpclmulqdq  zmm15, zmm14, zmm14, 0x10           ; C7: A0·A1
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 8
-    vpternlogq  zmm16, zmm11, zmm15, 0x96           ; C7: S += it
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
-    vpxorq      zmm11, zmm7, [r8 + 320]             ; C6: T = A + C1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 8
-    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vpternlogq  zmm18, zmm12, zmm15, 0x96           ; C7: S += it
+    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 8
+    vpxorq      zmm12, zmm7, [r8 + 320]             ; C6: T = A + C1
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6: T0·T1
+    vaesenc     zmm13, zmm13, zmm29                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
     vpxorq      zmm15, zmm14, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7: T0·T1
-    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vpternlogq  zmm13, zmm11, zmm15, 0x96           ; C7: LO += it
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm30                   ; AES: round 9
+    vpternlogq  zmm19, zmm12, zmm15, 0x96           ; C7: LO += it
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 9
     vpxorq      zmm7, zmm7, [r8 + 960]              ; C6: U = A + C2
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 9
+    vaesenc     zmm12, zmm13, zmm30                 ; AES: round 9
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
-    vaesenc     zmm11, zmm12, zmm28                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vpxorq      zmm12, zmm14, [r8 + 1024]           ; C7: U = A + C2
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpxorq      zmm13, zmm14, [r8 + 1024]           ; C7: U = A + C2
     vpxorq      zmm14, zmm31, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: U0·U1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7: U0·U1
     vaesenclast zmm5, zmm5, zmm14                   ; AES: last round: the other text
-    vpternlogq  zmm0, zmm7, zmm12, 0x96             ; C7: HI += it
+    vpternlogq  zmm16, zmm7, zmm13, 0x96            ; C7: HI += it
     vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rcx], zmm5                         ; AES: written
+    vmovdqu64   [rbx], zmm5                         ; AES: written
     vpxorq      zmm5, zmm31, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm5                    ; AES: written
-    vpshufb     zmm5, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm5                    ; AES: written
+    vpshufb     zmm5, zmm7, zmm1                    ; C
     vpxorq      zmm7, zmm31, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm5, zmm3                    ; A = X + C
-    vmovdqu64   [rcx + 128], zmm7                   ; AES: written
-    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vpxorq      zmm7, zmm31, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vpxorq      zmm7, zmm16, zmm5                   ; C1: S += it
-    vmovdqu64   [rcx + 192], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm3, [r8]                    ; C1: T = A + C1
-    vpxorq      zmm5, zmm31, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
-    vmovdqu64   [rcx + 256], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm13, zmm4                   ; C1: LO += it
-    vpxorq      zmm4, zmm31, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rcx + 320], zmm4                   ; AES: written
-    vpxorq      zmm1, zmm31, zmm1                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm0, zmm3                   ; C1: HI += it
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm5, zmm5, zmm8                    ; A = X + C
+    vaesenclast zmm7, zmm10, zmm7                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm7                   ; AES: written
+    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vpxorq      zmm8, zmm31, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm11, zmm8                   ; AES: last round: the other text
+    vpxorq      zmm9, zmm18, zmm7                   ; C1: S += it
+    vmovdqu64   [rbx + 192], zmm8                   ; AES: written
+    vpxorq      zmm7, zmm5, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm8, zmm31, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm12, zmm8                   ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vmovdqu64   [rbx + 256], zmm8                   ; AES: written
+    vpxorq      zmm7, zmm19, zmm7                   ; C1: LO += it
+    vpxorq      zmm8, zmm31, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm5, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 320], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm31, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm19, zmm16, zmm4                  ; C1: HI += it
     jmp         .rest_written
 .rest_over_7:
-    vpshufb     zmm12, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
     vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vpaddd      zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm13, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm7, [r9 + 128]                    ; C, bytes as in memory
-    vpshufb     zmm14, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm9, zmm7, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm15, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm7, xmm0, xmm0, 0x10              ; lengths: A0·A1
-    vpaddd      zmm5, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm17, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C2: A0·A1
-    vpaddd      zmm10, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C3: A0·A1
-    vpaddd      zmm16, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpternlogq  zmm7, zmm5, zmm11, 0x96             ; C3: S += it
-    vpshufb     zmm11, zmm16, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpxorq      xmm5, xmm0, [rdi + 560]             ; lengths: T = A + C1
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
-    vpxorq      zmm16, zmm8, [r8 + 64]              ; C2: T = A + C1
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: T0·T1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm9, [r8 + 128]             ; C3: T = A + C1
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: T0·T1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm12, zmm20                  ; AES: round 1
-    vpternlogq  zmm5, zmm16, zmm18, 0x96            ; C3: LO += it
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 1
-    vpxorq      xmm0, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 1
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; lengths: U0·U1
-    vaesenc     zmm0, zmm17, zmm20                  ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 1
-    vpxorq      zmm8, zmm8, [r8 + 704]              ; C2: U = A + C2
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 2
-    vpxorq      zmm9, zmm9, [r8 + 768]              ; C3: U = A + C2
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 2
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
-    vaesenc     zmm14, zmm14, zmm21                 ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 2
-    vpternlogq  zmm12, zmm8, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 2
-    vaesenc     zmm8, zmm10, zmm21                  ; AES: round 2
-    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm9, zmm11, zmm21                  ; AES: round 2
-    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 3
-    vmovdqu64   zmm11, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 3
-    vaesenc     zmm14, zmm14, zmm22                 ; AES: round 3
-    vpshufb     zmm11, zmm11, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm15, zmm15, zmm22                 ; AES: round 3
-    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C4: A0·A1
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 3
-    vpclmulqdq  zmm17, zmm11, zmm11, 0x10           ; C5: A0·A1
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 3
-    vpternlogq  zmm7, zmm16, zmm17, 0x96            ; C5: S += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 4
-    vpxorq      zmm16, zmm10, [r8 + 192]            ; C4: T = A + C1
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm23                 ; AES: round 4
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4: T0·T1
-    vaesenc     zmm15, zmm15, zmm23                 ; AES: round 4
-    vpxorq      zmm17, zmm11, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 4
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: T0·T1
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 4
-    vpternlogq  zmm5, zmm16, zmm17, 0x96            ; C5: LO += it
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 5
-    vpxorq      zmm10, zmm10, [r8 + 832]            ; C4: U = A + C2
-    vaesenc     zmm13, zmm13, zmm24                 ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 5
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: U0·U1
-    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 5
-    vpxorq      zmm11, zmm11, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 5
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 5
-    vpternlogq  zmm12, zmm10, zmm11, 0x96           ; C5: HI += it
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 6
-    vmovdqu64   zmm10, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm11, zmm13, zmm25                 ; AES: round 6
-    vaesenc     zmm13, zmm14, zmm25                 ; AES: round 6
-    vpshufb     zmm10, zmm10, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm14, zmm15, zmm25                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 6
-    vmovdqu64   zmm15, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 6
-    vpshufb     zmm15, zmm15, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C6: A0·A1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm15, zmm15, 0x10           ; C7: A0·A1
-    vaesenc     zmm13, zmm13, zmm26                 ; AES: round 7
-    vpternlogq  zmm7, zmm16, zmm17, 0x96            ; C7: S += it
-    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 7
-    vpxorq      zmm16, zmm10, [r8 + 320]            ; C6: T = A + C1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 7
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6: T0·T1
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 7
-    vpxorq      zmm17, zmm15, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 8
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7: T0·T1
-    vaesenc     zmm13, zmm13, zmm27                 ; AES: round 8
-    vpternlogq  zmm5, zmm16, zmm17, 0x96            ; C7: LO += it
-    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 8
-    vpxorq      zmm10, zmm10, [r8 + 960]            ; C6: U = A + C2
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: U0·U1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 8
-    vpxorq      zmm15, zmm15, [r8 + 1024]           ; C7: U = A + C2
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 9
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7: U0·U1
-    vaesenc     zmm13, zmm13, zmm28                 ; AES: round 9
-    vpternlogq  zmm12, zmm10, zmm15, 0x96           ; C7: HI += it
-    vaesenc     zmm10, zmm14, zmm28                 ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 9
-    vmovdqu64   zmm14, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 9
-    vpshufb     zmm14, zmm14, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 9
-    vpxorq      zmm3, zmm14, zmm3                   ; A = X + C
-    vpxorq      zmm14, zmm31, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm14, zmm4, zmm14                  ; AES: last round: the other text
-    vpshufb     zmm4, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vmovdqu64   [rcx], zmm14                        ; AES: written
-    vpxorq      zmm14, zmm31, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm15, zmm4, zmm4, 0x10             ; C8: A0·A1
-    vaesenclast zmm11, zmm11, zmm14                 ; AES: last round: the other text
-    vpclmulqdq  zmm14, zmm3, zmm3, 0x10             ; C1: A0·A1
-    vmovdqu64   [rcx + 64], zmm11                   ; AES: written
+    vpaddd      zmm9, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm10, zmm7, zmm1                   ; C
+    vpshufb     zmm11, zmm9, zmm1                   ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
+    vpshufb     zmm12, zmm7, zmm1                   ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm13, zmm9, zmm1                   ; C
+    vpshufb     zmm14, zmm7, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm9, xmm3, xmm3, 0x10              ; lengths: A0·A1
+    vpaddd      zmm7, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm15, zmm7, zmm1                   ; AES: counter block
+    vpclmulqdq  zmm7, zmm10, zmm10, 0x10            ; C2: A0·A1
+    vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm17, zmm13, zmm13, 0x10           ; C3: A0·A1
+    vpaddd      zmm18, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpternlogq  zmm9, zmm7, zmm17, 0x96             ; C3: S += it
+    vpshufb     zmm17, zmm18, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
+    vpxorq      xmm7, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vbroadcasti64x2 zmm18, [rdi + 1856]             ; AES: k_0
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vpxorq      zmm5, zmm5, zmm18                   ; AES: + k_0
+    vpxorq      zmm19, zmm10, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      zmm11, zmm11, zmm18                 ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm18                 ; AES: + k_0
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2: T0·T1
+    vpxorq      zmm14, zmm14, zmm18                 ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm18                 ; AES: + k_0
+    vpxorq      zmm20, zmm13, [r8 + 128]            ; C3: T = A + C1
+    vpxorq      zmm16, zmm16, zmm18                 ; AES: + k_0
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: T0·T1
+    vpxorq      zmm17, zmm17, zmm18                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm18                   ; AES: + k_0
+    vpternlogq  zmm7, zmm19, zmm20, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 1
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 1
+    vpclmulqdq  xmm19, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm14, zmm22                  ; AES: round 1
+    vaesenc     zmm14, zmm15, zmm22                 ; AES: round 1
+    vpxorq      zmm10, zmm10, [r8 + 704]            ; C2: U = A + C2
+    vaesenc     zmm15, zmm16, zmm22                 ; AES: round 1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vaesenc     zmm16, zmm17, zmm22                 ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 1
+    vpxorq      zmm13, zmm13, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 2
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
+    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 2
+    vpternlogq  zmm19, zmm10, zmm13, 0x96           ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 2
+    vaesenc     zmm10, zmm14, zmm23                 ; AES: round 2
+    vmovdqu64   zmm13, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm14, zmm15, zmm23                 ; AES: round 2
+    vaesenc     zmm15, zmm16, zmm23                 ; AES: round 2
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 2
+    vmovdqu64   zmm16, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 3
+    vpshufb     zmm16, zmm16, zmm1                  ; C
+    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 3
+    vpclmulqdq  zmm17, zmm13, zmm13, 0x10           ; C4: A0·A1
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 3
+    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C5: A0·A1
+    vaesenc     zmm14, zmm14, zmm24                 ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 3
+    vpternlogq  zmm9, zmm17, zmm18, 0x96            ; C5: S += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 3
+    vpxorq      zmm17, zmm13, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 4
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4: T0·T1
+    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 4
+    vpxorq      zmm18, zmm16, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 4
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: T0·T1
+    vaesenc     zmm14, zmm14, zmm25                 ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm25                 ; AES: round 4
+    vpternlogq  zmm7, zmm17, zmm18, 0x96            ; C5: LO += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 5
+    vpxorq      zmm13, zmm13, [r8 + 832]            ; C4: U = A + C2
+    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 5
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4: U0·U1
+    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 5
+    vpxorq      zmm16, zmm16, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm26                 ; AES: round 5
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: U0·U1
+    vaesenc     zmm15, zmm15, zmm26                 ; AES: round 5
+    vpternlogq  zmm19, zmm13, zmm16, 0x96           ; C5: HI += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 6
+    vmovdqu64   zmm13, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm27                 ; AES: round 6
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 6
+    vmovdqu64   zmm16, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm27                 ; AES: round 6
+    vpshufb     zmm16, zmm16, zmm1                  ; C
+    vaesenc     zmm15, zmm15, zmm27                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 6
+    vpclmulqdq  zmm17, zmm13, zmm13, 0x10           ; C6: A0·A1
+    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 7
+    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C7: A0·A1
+    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 7
+    vpternlogq  zmm9, zmm17, zmm18, 0x96            ; C7: S += it
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 7
+    vpxorq      zmm17, zmm13, [r8 + 320]            ; C6: T = A + C1
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm28                 ; AES: round 7
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C6: T0·T1
+    vaesenc     zmm15, zmm15, zmm28                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 7
+    vpxorq      zmm18, zmm16, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7: T0·T1
+    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 8
+    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 8
+    vpternlogq  zmm7, zmm17, zmm18, 0x96            ; C7: LO += it
+    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 8
+    vpxorq      zmm13, zmm13, [r8 + 960]            ; C6: U = A + C2
+    vaesenc     zmm14, zmm14, zmm29                 ; AES: round 8
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C6: U0·U1
+    vaesenc     zmm15, zmm15, zmm29                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 8
+    vpxorq      zmm16, zmm16, [r8 + 1024]           ; C7: U = A + C2
+    vaesenc     zmm5, zmm5, zmm30                   ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm30                 ; AES: round 9
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7: U0·U1
+    vaesenc     zmm12, zmm12, zmm30                 ; AES: round 9
+    vpternlogq  zmm19, zmm13, zmm16, 0x96           ; C7: HI += it
+    vaesenc     zmm3, zmm3, zmm30                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm30                 ; AES: round 9
+    vmovdqu64   zmm13, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm14, zmm14, zmm30                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm30                 ; AES: round 9
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm30                   ; AES: round 9
+    vpxorq      zmm8, zmm13, zmm8                   ; A = X + C
+    vpxorq      zmm13, zmm31, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm13                   ; AES: last round: the other text
+    vpshufb     zmm13, zmm4, zmm1                   ; C
+    vmovdqu64   [rbx], zmm5                         ; AES: written
+    vpclmulqdq  zmm5, zmm13, zmm13, 0x10            ; C8: A0·A1
+    vpxorq      zmm16, zmm31, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm16                 ; AES: last round: the other text
+    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C1: A0·A1
+    vmovdqu64   [rbx + 64], zmm11                   ; AES: written
     vpxorq      zmm11, zmm31, [r9 + 128]            ; AES: k_Nr + text
-    vpternlogq  zmm7, zmm15, zmm14, 0x96            ; C1: S += it
-    vaesenclast zmm11, zmm13, zmm11                 ; AES: last round: the other text
-    vmovdqu64   [rcx + 128], zmm11                  ; AES: written
-    vpxorq      zmm11, zmm4, [r8 + 448]             ; C8: T = A + C1
-    vpxorq      zmm13, zmm31, [r9 + 192]            ; AES: k_Nr + text
+    vpternlogq  zmm9, zmm5, zmm16, 0x96             ; C1: S += it
+    vaesenclast zmm5, zmm12, zmm11                  ; AES: last round: the other text
+    vpxorq      zmm11, zmm13, [r8 + 448]            ; C8: T = A + C1
+    vmovdqu64   [rbx + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm31, [r9 + 192]             ; AES: k_Nr + text
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C8: T0·T1
-    vaesenclast zmm10, zmm10, zmm13                 ; AES: last round: the other text
-    vmovdqu64   [rcx + 192], zmm10                  ; AES: written
-    vpxorq      zmm10, zmm3, [r8]                   ; C1: T = A + C1
-    vpxorq      zmm13, zmm31, [r9 + 256]            ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
-    vaesenclast zmm0, zmm0, zmm13                   ; AES: last round: the other text
-    vmovdqu64   [rcx + 256], zmm0                   ; AES: written
-    vpternlogq  zmm5, zmm11, zmm10, 0x96            ; C1: LO += it
-    vpxorq      zmm0, zmm31, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm0, zmm8, zmm0                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r8 + 1088]             ; C8: U = A + C2
-    vmovdqu64   [rcx + 320], zmm0                   ; AES: written
-    vpclmulqdq  zmm0, zmm4, zmm4, 0x10              ; C8: U0·U1
-    vpxorq      zmm4, zmm31, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rcx + 384], zmm4                   ; AES: written
-    vpxorq      zmm1, zmm31, zmm1                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm0, zmm3, 0x96             ; C1: HI += it
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbx + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm8, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm5, zmm31, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 256], zmm5                   ; AES: written
+    vpternlogq  zmm7, zmm11, zmm3, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm31, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm14, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm5, zmm13, [r8 + 1088]            ; C8: U = A + C2
+    vmovdqu64   [rbx + 320], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C8: U0·U1
+    vpxorq      zmm5, zmm31, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm15, zmm5                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, [r8 + 640]              ; C1: U = A + C2
+    vmovdqu64   [rbx + 384], zmm5                   ; AES: written
+    vpxorq      zmm4, zmm31, zmm4                   ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vaesenclast zmm8, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm19, zmm3, zmm5, 0x96             ; C1: HI += it
 .rest_written:
-    lea         rcx, [rcx + r11]                    ; the last register
-    cmp         rsi, 0x40
+    lea         rdx, [rbx + rsi]                    ; the last register
+    cmp         rcx, 0x40
     jae         .rest_out_longest
-    cmp         rsi, 0x31
+    cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm0, zmm1, 0x02
-    vmovdqu64   [rcx], ymm1                         ; written
-    vmovdqu64   [rcx + 32], xmm0                    ; written
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm1, zmm1, 0x03
-    vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
-    vpshufb     xmm1, xmm1, [rdx + rsi - 48]        ; at the end
-    vpshufb     xmm0, xmm0, [rdx + rsi + 128]       ; in front
-    vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
-    vmovdqu64   [rcx + rsi - 16], xmm0              ; written
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm0, zmm8, 0x02
+    vmovdqu64   [rdx], ymm8                         ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm3, zmm8, 0x03
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
-    cmp         rsi, 0x21
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rcx], ymm1                         ; written
-    vextracti64x2 xmm0, zmm1, 0x01
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm1, zmm1, 0x02
-    vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
-    vpshufb     xmm1, xmm1, [rdx + rsi - 32]        ; at the end
-    vpshufb     xmm0, xmm0, [rdx + rsi + 144]       ; in front
-    vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
-    vmovdqu64   [rcx + rsi - 16], xmm0              ; written
+    vmovdqu64   [rdx], ymm8                         ; written
+    vextracti64x2 xmm0, zmm8, 0x01
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm3, zmm8, 0x02
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
-    cmp         rsi, 0x11
+    cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rcx], xmm1                         ; written
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vextracti64x2 xmm0, zmm1, 0x01
-    vpxorq      xmm0, xmm0, xmm1                    ; what the end differs by
-    vpshufb     xmm0, xmm0, [rdx + rsi - 16]        ; at the end
-    vpshufb     xmm1, xmm1, [rdx + rsi + 160]       ; in front
-    vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
-    vmovdqu64   [rcx + rsi - 16], xmm0              ; written
+    vmovdqu64   [rdx], xmm8                         ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vextracti64x2 xmm0, zmm8, 0x01
+    vpxorq      xmm0, xmm0, xmm8                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm3, xmm8, [rsi + rcx + 160]       ; in front
+    vpxorq      xmm0, xmm3, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
-    cmp         rsi, 0x10
+    cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rcx], xmm1                         ; written
-    jmp         .rest_out_done
+    vmovdqu64   [rdx], xmm8                         ; written
+    jmp         short .rest_out_done
 .rest_out_under_16:
-    cmp         rsi, 0x08
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
     jb          .rest_out_under_8
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpextrq     [rcx], xmm1, 0x00                   ; the first bytes
-    vpshufb     xmm0, xmm1, [rdx + rsi + 8]         ; the last bytes
-    vpextrq     [rcx + rsi - 8], xmm0, 0x00         ; the last bytes
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vpextrq     [rdx], xmm8, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm8, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
-    cmp         rsi, 0x04
+    cmp         rcx, 0x04
     jb          .rest_out_under_4
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vmovd       [rcx], xmm1                         ; the first bytes
-    vpshufb     xmm0, xmm1, [rdx + rsi + 12]        ; the last bytes
-    vmovd       [rcx + rsi - 4], xmm0               ; the last bytes
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vmovd       [rdx], xmm8                         ; the first bytes
+    vpshufb     xmm0, xmm8, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
-    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    vpextrb     byte [rcx], xmm1, 0x00              ; the first bytes
-    mov         rdi, rsi
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    vpextrb     byte [rdx], xmm8, 0x00              ; the first bytes
+    mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm0, xmm1, [rdx + rdi + 16]
-    vpextrb     byte [rcx + rdi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm1, [rdx + rsi + 15]        ; the last bytes
-    vpextrb     byte [rcx + rsi - 1], xmm0, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm8, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm8, [rsi + rcx + 15]        ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rcx], zmm1                         ; written
+    vmovdqu64   [rdx], zmm8                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpxorq      zmm0, zmm5, zmm7                    ; reduce: LO += S
-    vpclmulqdq  zmm1, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm0, zmm7, zmm9                    ; reduce: LO += S
+    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; reduce: + HI
-    vpxorq      zmm0, zmm1, zmm12                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm0, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm0, xmm6, 0x96              ; reduce: minus the key terms
-    vpshufb     xmm0, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; reduce: as in memory
+    vpternlogq  zmm19, zmm9, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm19                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm0, xmm6, 0x96              ; reduce: minus the key terms
+    vpshufb     xmm0, xmm2, xmm1                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .tagged:
 .wanted:
     lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
     sub         rcx, r10
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jae         .given_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x08
     jb          .given_under_8
     vmovq       xmm1, [rax]                         ; the first bytes
@@ -9637,6 +9730,7 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vpshufd     xmm1, xmm0, 0x4e
     vporq       xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
@@ -9654,7 +9748,7 @@ gcm128_avx512_winograd_clmul1_x32_open:
     sub         rax, r13
     cmp         r13, 0x08
     jae         .clear_few_longest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x04
     jb          .clear_few_under_4
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]

@@ -8,10 +8,10 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdx k1 k2 k3, 16 bytes of stack; see each function
 ; cpu        aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      121 instructions: clmul 17, load 4, other 65, shuffle 11, store 4, xor 20
+; group      117 instructions: clmul 17, other 66, shuffle 13, store 4, xor 17
 ;
 ; ctx        1008 bytes, at any address; best aligned to 64; only init writes it
 ;            16 bytes for each power, H^20 first: B from byte 0, K from byte 384; round keys from byte 768
@@ -76,6 +76,9 @@ align 16
 gcm256_avx512_k_clmul1_x16_alike_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm256_avx512_k_clmul1_x16_alike_minus_4:
+    db 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm256_avx512_k_clmul1_x16_alike_numbers_1:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
 align 16
@@ -102,6 +105,9 @@ gcm256_avx512_k_clmul1_x16_alike_swapped_masks:
 align 16
 gcm256_avx512_k_clmul1_x16_alike_twos:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02
+align 16
+gcm256_avx512_k_clmul1_x16_alike_words_0:
+    db 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00
 
 section .text
 
@@ -373,606 +379,600 @@ gcm256_avx512_k_clmul1_x16_alike_init:
 
 ; void gcm256_avx512_k_clmul1_x16_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-31, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-31
+;   stack 0 bytes; writes xmm0-31, rax rcx r8 r9 r10 r11
+;   secrets may remain in xmm0,2-31
 global gcm256_avx512_k_clmul1_x16_alike_encrypt:function (gcm256_avx512_k_clmul1_x16_alike_encrypt.end - gcm256_avx512_k_clmul1_x16_alike_encrypt)
 align 32
 gcm256_avx512_k_clmul1_x16_alike_encrypt:
     endbr64
-    push        rbx                                 ; callee-saved
-    vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
+    vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
+    vmovdqu64   zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
     cmp         r9, 0x00
     je          .done
-    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm1, xmm0                    ; X
-    vbroadcasti64x2 zmm2, [rsi]                     ; counter block
-    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm31, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 864]               ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 880]               ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm13, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm14, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm15, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm16, [rdi + 992]              ; k_14
+    vmovdqu64   xmm3, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm1                    ; X
+    vbroadcasti64x2 zmm4, [rsi]                     ; counter block
+    vpshufb     zmm4, zmm4, zmm1                    ; counter, last word first
+    vpaddd      zmm31, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
+    vbroadcasti64x2 zmm4, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm5, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm6, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm7, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm8, [rdi + 848]               ; k_5
+    vbroadcasti64x2 zmm9, [rdi + 864]               ; k_6
+    vbroadcasti64x2 zmm10, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm11, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm12, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm13, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm14, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm15, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm17, [rdi + 992]              ; k_14
     cmp         r9, 256
     jb          .rest
-.first:
-    vmovdqu64   zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm21, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm31, zmm19                 ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm31, zmm20                 ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm31, zmm17                 ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm31, zmm31, zmm18                 ; AES: the next counters
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 13
-    vpxorq      zmm25, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm21, zmm21, zmm25                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm21                         ; AES: written
-    vpxorq      zmm21, zmm16, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm21, zmm22, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm21                    ; AES: written
-    vpxorq      zmm21, zmm16, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm21, zmm23, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm21                   ; AES: written
-    vpxorq      zmm21, zmm16, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm21, zmm24, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm21                   ; AES: written
-    add         rcx, 256                            ; next group
-    cmp         r9, 512
-    jb          .rest
-.group:
-    vpshufb     zmm21, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm31, zmm19                 ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm31, zmm20                 ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm31, zmm17                 ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm31, zmm31, zmm18                 ; AES: the next counters
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vmovdqu64   zmm25, [r8 + 128]                   ; C3·H^2: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm0                  ; C3·H^2: C
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vmovdqu64   zmm26, [r8 + 192]                   ; C4·H^1: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vpshufb     zmm26, zmm26, zmm0                  ; C4·H^1: C
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm29, zmm25, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm25, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm26, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm30, zmm25, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm26, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vmovdqu64   zmm25, [r8 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^3: C
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm27, zmm26, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm25, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm25, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
-    vmovdqu64   zmm26, [r8]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vpshufb     zmm26, zmm26, zmm0                  ; C1·H^4: C
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
-    vpxorq      zmm1, zmm26, zmm1                   ; C1·H^4: A = X + C
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
-    vpclmulqdq  zmm26, zmm25, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
-    vpclmulqdq  zmm27, zmm1, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 12
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 13
-    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm1, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vpxorq      zmm27, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm21, zmm21, zmm27                 ; AES: last round: the other text
-    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^4: HI += it
-    vmovdqu64   [r8 + 256], zmm21                   ; AES: written
-    vpxorq      zmm21, zmm16, [rcx + 64]            ; AES: k_Nr + text
-    vpclmulqdq  zmm25, zmm1, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenclast zmm21, zmm22, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 320], zmm21                   ; AES: written
-    vpxorq      zmm21, zmm29, zmm25                 ; C1·H^4: LO += it
-    vpxorq      zmm22, zmm16, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm22, zmm23, zmm22                 ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vmovdqu64   [r8 + 384], zmm22                   ; AES: written
-    vpxorq      zmm22, zmm16, [rcx + 192]           ; AES: k_Nr + text
-    vpshufd     zmm23, zmm21, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm22, zmm24, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm22                   ; AES: written
-    vpternlogq  zmm30, zmm1, zmm23, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm1, zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm30                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm21, zmm1, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm21                   ; reduce: add up the lanes
-    vextracti64x2 xmm21, ymm1, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm21                   ; reduce: add up the lanes
+    vpshufb     zmm18, zmm31, zmm1                  ; AES: counter block
+    vpaddd      zmm19, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
+    vpaddd      zmm20, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpaddd      zmm21, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpaddd      zmm31, zmm31, zmm0                  ; AES: the next counters
+    vbroadcasti64x2 zmm22, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm18, zmm18, zmm22                 ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm22                 ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm22                 ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm22                 ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 10
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 10
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 11
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 11
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 12
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 12
+    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
+    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 13
+    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 13
+    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 13
+    vpxorq      zmm22, zmm17, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm22, zmm18, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm22                         ; AES: written
+    vpxorq      zmm18, zmm17, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm19                    ; AES: written
+    vpxorq      zmm18, zmm17, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm20                   ; AES: written
+    vpxorq      zmm18, zmm17, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm18, zmm21, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm18                   ; AES: written
     add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256
-    cmp         r9, 512
+    cmp         r9, 256
+    jb          .last
+    vbroadcasti64x2 zmm21, [rdi + 768]              ; k_0
+    vpaddd      zmm23, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm23, zmm23, zmm1                  ; counter block
+    vpxorq      zmm28, zmm23, zmm21                 ; + k_0
+    vpshufd     zmm21, zmm21, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+.group:
+    vpshufd     zmm23, zmm31, 0x00                  ; AES
+    vpshufb     zmm20, zmm20, zmm1                  ; C3·H^2: C
+    vpaddd      zmm31, zmm31, zmm0                  ; AES: the next counters
+    vpshufb     zmm18, zmm18, zmm1                  ; C4·H^1: C
+    vpaddd      zmm23, zmm23, [rel gcm256_avx512_k_clmul1_x16_alike_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: as in memory
+    vpclmulqdq  zmm29, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpxorq      zmm23, zmm23, zmm21                 ; AES: + k_0
+    vmovdqa64   zmm24, zmm28
+    vpshufd     zmm24{k1}, zmm23, 0xff              ; AES
+    vpclmulqdq  zmm25, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vmovdqa64   zmm26, zmm28
+    vpshufd     zmm26{k1}, zmm23, 0xaa              ; AES
+    vmovdqa64   zmm27, zmm28
+    vpshufd     zmm27{k1}, zmm23, 0x55              ; AES
+    vpshufd     zmm28{k1}, zmm23, 0x00              ; AES
+    vpclmulqdq  zmm23, zmm18, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vpternlogq  zmm29, zmm25, zmm23, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm23, zmm26, zmm4                  ; AES: round 1
+    vaesenc     zmm25, zmm27, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm30, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm26, zmm28, zmm4                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm18, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
+    vpternlogq  zmm30, zmm20, zmm27, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm20, zmm23, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 3
+    vpshufb     zmm19, zmm19, zmm1                  ; C2·H^3: C
+    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm18, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm19, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
+    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm18, zmm18, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm26, zmm19, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 6
+    vpternlogq  zmm30, zmm18, zmm26, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm18, zmm24, zmm10                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
+    vpshufb     zmm22, zmm22, zmm1                  ; C1·H^4: C
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
+    vaesenc     zmm24, zmm25, zmm10                 ; AES: round 7
+    vpxorq      zmm3, zmm22, zmm3                   ; C1·H^4: A = X + C
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
+    vaesenc     zmm22, zmm23, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm23, zmm19, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vpclmulqdq  zmm25, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 9
+    vpternlogq  zmm29, zmm23, zmm25, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm23, zmm24, zmm12                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
+    vpclmulqdq  zmm19, zmm19, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 10
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 10
+    vpclmulqdq  zmm24, zmm3, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
+    vpternlogq  zmm30, zmm19, zmm24, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm19, zmm20, zmm14                 ; AES: round 11
+    vaesenc     zmm20, zmm22, zmm14                 ; AES: round 11
+    vpclmulqdq  zmm22, zmm3, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 12
+    vpxorq      zmm24, zmm29, zmm22                 ; C1·H^4: LO += it
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 12
+    vaesenc     zmm22, zmm23, zmm15                 ; AES: round 12
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
+    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 13
+    vpshufd     zmm23, zmm24, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 13
+    vaesenc     zmm25, zmm22, zmm16                 ; AES: round 13
+    vpternlogq  zmm30, zmm3, zmm23, 0x96            ; reduce: + HI
+    vpxorq      zmm3, zmm17, [rcx]                  ; AES: k_Nr + text
+    vaesenclast zmm22, zmm18, zmm3                  ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm24, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [r8], zmm22                         ; AES: written
+    vpxorq      zmm18, zmm17, [rcx + 64]            ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm30                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm19, zmm19, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm19                    ; AES: written
+    vextracti64x4 ymm18, zmm3, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm23, zmm17, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm23                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm20                   ; AES: written
+    vpxorq      ymm3, ymm3, ymm18                   ; reduce: add up the lanes
+    vpxorq      zmm18, zmm17, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm18, zmm25, zmm18                 ; AES: last round: the other text
+    vextracti64x2 xmm23, ymm3, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 192], zmm18                   ; AES: written
+    vpxorq      xmm3, xmm3, xmm23                   ; reduce: add up the lanes
+    add         rcx, 256                            ; next group
+    add         r8, 256
+    sub         r9, 256
+    cmp         r9, 256
     jae         .group
 .after_group:
-.rest:
-    mov         r11, r8
-    mov         rbx, r9
-    cmp         rbx, 256
-    jb          .fewer
-    add         r8, 256
-    sub         r9, 256
-.fewer:
-    vpxorq      xmm17, xmm17, xmm17
+.last:
+    vpshufb     zmm0, zmm20, zmm1                   ; C3·H^2: C
+    vpclmulqdq  zmm28, zmm0, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm29, zmm0, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm20, zmm0, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vpshufb     zmm18, zmm18, zmm1                  ; C4·H^1: C
+    vpclmulqdq  zmm21, zmm18, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpclmulqdq  zmm23, zmm18, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vpclmulqdq  zmm24, zmm18, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vpclmulqdq  zmm18, zmm18, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vpshufb     zmm19, zmm19, zmm1                  ; C2·H^3: C
+    vpclmulqdq  zmm25, zmm19, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vpclmulqdq  zmm26, zmm19, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vpclmulqdq  zmm27, zmm19, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vpclmulqdq  zmm19, zmm19, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vpternlogq  zmm28, zmm20, zmm21, 0x96           ; C2·H^3: LO += it
+    vpternlogq  zmm29, zmm0, zmm23, 0x96            ; C2·H^3: HI += it
+    vpshufb     zmm0, zmm22, zmm1                   ; C1·H^4: C
+    vpxorq      zmm0, zmm0, zmm3                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm0, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm20, zmm0, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vpclmulqdq  zmm21, zmm0, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
+    vpternlogq  zmm29, zmm18, zmm26, 0x96           ; C1·H^4: HI += it
+    vpternlogq  zmm28, zmm27, zmm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm29, zmm19, zmm20, 0x96           ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm28, zmm21                  ; C1·H^4: LO += it
+    vpclmulqdq  zmm18, zmm3, zmm2, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm29, zmm0, zmm3, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm18, zmm29                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm0, xmm3                    ; reduce: add up the lanes
     cmp         r9, 0x00
-    je          .written
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    je          .store                              ; reduce
+.rest:
+    mov         r11, r9                             ; reduce
+    vpxorq      xmm0, xmm0, xmm0                    ; reduce
+    vpxorq      xmm18, xmm18, xmm18                 ; reduce
+    vpxorq      xmm19, xmm19, xmm19                 ; reduce
+    vpxorq      xmm20, xmm20, xmm20                 ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
-    jb          .under_2
-    vpshufb     zmm18, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    jb          .under_2                            ; reduce
+    vpshufb     zmm0, zmm31, zmm1                   ; AES: counter block
+    vpaddd      zmm18, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 13
-    vpxorq      zmm20, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm18                         ; AES: written
-    vpxorq      zmm18, zmm16, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
+    vbroadcasti64x2 zmm21, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm21                   ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm21                 ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
+    vpxorq      zmm21, zmm17, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm21                   ; AES: last round: the other text
+    vmovdqu64   [r8], zmm0                          ; AES: written
+    vpxorq      zmm21, zmm17, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm21                 ; AES: last round: the other text
     vmovdqu64   [r8 + 64], zmm18                    ; AES: written
     add         rcx, 0x80
     add         r8, 0x80
     sub         r9, 0x80
 .under_2:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_1
-    vpshufb     zmm18, zmm31, zmm0                  ; AES: counter block
+    vpshufb     zmm19, zmm31, zmm1                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 13
-    vpxorq      zmm19, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm18                         ; AES: written
+    vbroadcasti64x2 zmm21, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm19, zmm19, zmm21                 ; AES: + k_0
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 10
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 11
+    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 13
+    vpxorq      zmm21, zmm17, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm19                         ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]  ; AES
     sub         rax, r9                             ; AES
     cmp         r9, 0x31
     jae         .given_longest                      ; AES
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
-    vmovdqu64   ymm17, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm18, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm18, xmm18, [rax + 64]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; AES: with them
+    vmovdqu64   ymm20, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm21, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_33:
     cmp         r9, 0x11
     jb          .given_under_17                     ; AES
-    vmovdqu64   xmm17, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm18, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm18, xmm18, [rax + 48]            ; AES: those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AES: with them
+    vmovdqu64   xmm20, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm21, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
-    vmovdqu64   xmm17, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm20, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
-    vmovq       xmm17, [rcx]                        ; AES: the first bytes
-    vmovq       xmm18, [rcx + r9 - 8]               ; AES: the last bytes
-    vpshufb     xmm18, xmm18, [rax + 24]            ; AES: in their places
-    vporq       xmm17, xmm17, xmm18                 ; AES: zero-padded
+    vmovq       xmm20, [rcx]                        ; AES: the first bytes
+    vmovq       xmm21, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm21, xmm21, [rax + 24]            ; AES: in their places
+    vporq       xmm20, xmm20, xmm21                 ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_under_8:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .given_under_4                      ; AES
-    vmovd       xmm17, [rcx]                        ; AES: the first bytes
-    vmovd       xmm18, [rcx + r9 - 4]               ; AES: the last bytes
-    vpshufb     xmm18, xmm18, [rax + 20]            ; AES: in their places
-    vporq       xmm17, xmm17, xmm18                 ; AES: zero-padded
-    jmp         short .given_done                   ; AES
+    vmovd       xmm20, [rcx]                        ; AES: the first bytes
+    vmovd       xmm21, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm21, xmm21, [rax + 20]            ; AES: in their places
+    vporq       xmm20, xmm20, xmm21                 ; AES: zero-padded
+    jmp         .given_done                         ; AES
 .given_under_4:
     movzx       r10d, byte [rcx]                    ; AES: byte 0
-    vmovq       xmm17, r10                          ; AES
+    vmovq       xmm20, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
     mov         r10, r9
     shr         r10, 0x01                           ; AES
     movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
-    vmovq       xmm18, r10                          ; AES
+    vmovq       xmm21, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
-    vpslldq     xmm18, xmm18, 0x01                  ; AES
-    vporq       xmm17, xmm17, xmm18                 ; AES
+    vpslldq     xmm21, xmm21, 0x01                  ; AES
+    vporq       xmm20, xmm20, xmm21                 ; AES
     movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
-    vmovq       xmm18, rcx                          ; AES
+    vmovq       xmm21, rcx                          ; AES
     mov         ecx, 0x00                           ; AES: no byte stays
-    vpslldq     xmm18, xmm18, 0x02                  ; AES
-    vporq       xmm17, xmm17, xmm18                 ; AES
-    vpandq      xmm17, xmm17, [rax + 112]           ; AES: zero-padded
+    vpslldq     xmm21, xmm21, 0x02                  ; AES
+    vporq       xmm20, xmm20, xmm21                 ; AES
+    vpandq      xmm20, xmm20, [rax + 112]           ; AES: zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .given_done                         ; AES
 .given_longest:
-    vmovdqu64   ymm17, [rcx]                        ; AES: whole blocks
-    vinserti64x2 zmm17, zmm17, [rcx + 32], 0x02     ; AES: and the third
-    vmovdqu64   xmm18, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm18, xmm18, [rax + 80]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; AES: with them
+    vmovdqu64   ymm20, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm20, zmm20, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm21, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; AES: with them
 .given_done:
-    vpshufb     zmm18, zmm31, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm18, zmm2                   ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 13
-    vpxorq      zmm3, zmm16, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
-    vpandq      zmm17, zmm3, [rax + 112]            ; AES: zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     zmm21, zmm31, zmm1                  ; AES: counter block
+    vbroadcasti64x2 zmm22, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm21, zmm21, zmm22                 ; AES: + k_0
+    vaesenc     zmm4, zmm21, zmm4                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
+    vpxorq      zmm5, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm4, zmm5                    ; AES: last round: the other text
+    vpandq      zmm20, zmm5, [rax + 112]            ; AES: zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
-    vmovdqu64   [r8], ymm3                          ; AES: written
-    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    vmovdqu64   [r8], ymm5                          ; AES: written
+    vextracti64x2 xmm4, zmm5, 0x01                  ; AES
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vextracti64x2 xmm3, zmm3, 0x02                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm5, zmm5, 0x02                  ; AES
+    vpxorq      xmm5, xmm5, xmm4                    ; AES: what the end differs by
+    vpshufb     xmm5, xmm5, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm4, xmm4, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm4, xmm4, xmm5                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm4                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_33:
     cmp         r9, 0x11
     jb          .written_under_17                   ; AES
-    vmovdqu64   [r8], xmm3                          ; AES: written
+    vmovdqu64   [r8], xmm5                          ; AES: written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; AES: at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 160]        ; AES: in front
-    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm4, zmm5, 0x01                  ; AES
+    vpxorq      xmm4, xmm4, xmm5                    ; AES: what the end differs by
+    vpshufb     xmm4, xmm4, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm5, xmm5, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm4, xmm5, xmm4                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm4                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_17:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
-    vmovdqu64   [r8], xmm3                          ; AES: written
+    vmovdqu64   [r8], xmm5                          ; AES: written
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
     jb          .written_under_8                    ; AES
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vpextrq     [r8], xmm3, 0x00                    ; AES: the first bytes
-    vpshufb     xmm2, xmm3, [rax + r9 + 8]          ; AES: the last bytes
-    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
+    vpextrq     [r8], xmm5, 0x00                    ; AES: the first bytes
+    vpshufb     xmm4, xmm5, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8 + r9 - 8], xmm4, 0x00           ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_8:
     cmp         r9, 0x04
     jb          .written_under_4                    ; AES
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vmovd       [r8], xmm3                          ; AES: the first bytes
-    vpshufb     xmm2, xmm3, [rax + r9 + 12]         ; AES: the last bytes
-    vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
+    vmovd       [r8], xmm5                          ; AES: the first bytes
+    vpshufb     xmm4, xmm5, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8 + r9 - 4], xmm4                 ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_4:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vpextrb     byte [r8], xmm3, 0x00               ; AES: the first bytes
+    vpextrb     byte [r8], xmm5, 0x00               ; AES: the first bytes
     mov         rcx, r9
     shr         rcx, 0x01                           ; AES
-    vpshufb     xmm2, xmm3, [rax + rcx + 16]        ; AES
-    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
-    vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
+    vpshufb     xmm4, xmm5, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm4, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm4, xmm5, [rax + r9 + 15]         ; AES: the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm4, 0x00      ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_longest:
-    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
-    vmovdqu64   [r8], ymm3                          ; AES: written
-    vmovdqu64   [r8 + 32], xmm2                     ; AES: written
+    vextracti64x2 xmm4, zmm5, 0x02                  ; AES
+    vmovdqu64   [r8], ymm5                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm4                     ; AES: written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]  ; AES
-    vextracti64x2 xmm3, zmm3, 0x03                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm5, zmm5, 0x03                  ; AES
+    vpxorq      xmm5, xmm5, xmm4                    ; AES: what the end differs by
+    vpshufb     xmm5, xmm5, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm4, xmm4, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm4, xmm4, xmm5                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm4                ; AES: written
 .written_done:
     add         r9, 0x0f                            ; AES
     shr         r9, 0x04                            ; AES: blocks, the partial one too
-    vmovq       xmm2, r9                            ; AES
-    vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
+    vmovq       xmm4, r9                            ; AES
+    vpaddd      zmm31, zmm31, zmm4                  ; AES: blocks done
 .written:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 256
-    jb          .tail
-    vmovdqu64   zmm2, [r11 + 128]                   ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^2: C
-    vpclmulqdq  zmm12, zmm2, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  zmm13, zmm2, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vmovdqu64   zmm4, [r11 + 192]                   ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vmovdqu64   zmm8, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^3: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rdi + 128], 0x01      ; C2·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
-    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm2, [r11]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C1·H^4: C
-    vpxorq      zmm1, zmm2, zmm1                    ; C1·H^4: A = X + C
-    vpclmulqdq  zmm2, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
-    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
-    vpternlogq  zmm12, zmm11, zmm2, 0x96            ; C1·H^4: LO += it
-    vpternlogq  zmm13, zmm8, zmm3, 0x96             ; C1·H^4: HI += it
-    vpxorq      zmm2, zmm12, zmm5                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm3, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm13, zmm1, zmm2, 0x96             ; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm13                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    add         r11, 256                            ; reduce
-    sub         rbx, 256                            ; reduce
-.tail:
+    lea         rax, [r11 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 320]
+    sub         rcx, rax                            ; H^m
+    vpxorq      xmm8, xmm8, xmm8
+    vpxorq      xmm9, xmm9, xmm9
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x00
-    je          .store                              ; reduce
-    lea         rax, [rbx + 15]                     ; reduce
-    and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 320]                    ; reduce
-    sub         rcx, rax                            ; reduce: H^m
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x40
-    jae         .tail_first                         ; reduce
-    vpxorq      xmm6, xmm6, xmm6                    ; reduce
-    vpxorq      xmm7, xmm7, xmm7                    ; reduce
-    jmp         .tail_rest                          ; reduce
-.tail_first:
-    vmovdqu64   zmm2, [r11]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm2, zmm1, [rcx + 384], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 384], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm6, zmm2, zmm4                    ; C·H^m: LO += it
-    vpxorq      zmm7, zmm3, zmm1                    ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    cmp         r11, 0x80
+    jb          .tail_under_2
+    vpshufb     zmm4, zmm18, zmm1                   ; C·H^i: C
+    vpclmulqdq  zmm5, zmm4, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 64], 0x01        ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 64], 0x11        ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^i
+    add         rcx, 0x80                           ; the next powers
+    sub         r11, 0x80
+.tail_under_2:
+    cmp         r11, 0x40
+    jb          .tail_under_1
+    vpshufb     zmm0, zmm19, zmm1                   ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^i
     add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jb          .tail_after_block
-.tail_block:
-    vmovdqu64   zmm2, [r11]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm3, zmm2, [rcx + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rcx + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm5, zmm2, [rcx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         rbx, 0x00
+    sub         r11, 0x40
+.tail_under_1:
+    cmp         r11, 0x00
     je          .tail_reduce
-.tail_rest:
-    vpshufb     zmm2, zmm17, zmm0                   ; C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm2, zmm1, [rcx + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm2, zmm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm3, zmm1, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm0, zmm20, zmm1                   ; C·H^i: C
+    vpxorq      zmm0, zmm0, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm0, [rcx + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rcx + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^i
 .tail_reduce:
-    vpclmulqdq  zmm1, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm9, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm0, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm2, xmm31, xmm0                   ; counter block
-    vmovdqu64   [rsi], xmm2                         ; counter block
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm31, xmm1                   ; counter block
+    vmovdqu64   [rsi], xmm0                         ; counter block
+    vpshufb     xmm0, xmm3, xmm1                    ; X, bytes as in memory
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1870,181 +1870,182 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
 .text:
     mov         r11, r12
-    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm13, [rdi + 784]              ; k_1
-    vbroadcasti64x2 zmm15, [rdi + 800]              ; k_2
-    vbroadcasti64x2 zmm16, [rdi + 816]              ; k_3
-    vbroadcasti64x2 zmm17, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm18, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm19, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm20, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm21, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm22, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm23, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm25, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm26, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm27, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm28, [rdi + 992]              ; k_14
-    vpshufb     zmm5, zmm0, zmm1                    ; counter block
+    vbroadcasti64x2 zmm14, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm15, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm16, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm17, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm18, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm19, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm20, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm21, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm22, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm23, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm24, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm25, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm26, [rdi + 992]              ; k_14
+    vpshufb     zmm4, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         r11, 257
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm6, r12
+    vmovq       xmm5, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         r11, 0x41
     jae         .alone_more
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x11
     jae         .alone_from_17
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x01
     jae         .alone_from_1
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm0, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm4, zmm0                    ; AES: + k_0
     vmovdqu64   xmm4, [rdi + 784]                   ; AES: k_1
+    vpclmulqdq  xmm6, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vmovdqu64   xmm5, [rdi + 800]                   ; AES: k_2
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm3, [rdx + 368], 0x00       ; S: A0·K0
     vmovdqu64   xmm7, [rdi + 816]                   ; AES: k_3
     vaesenc     xmm0, xmm0, xmm7                    ; AES: round 3
-    vmovdqu64   xmm7, [rdi + 832]                   ; AES: k_4
-    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: LO += it
-    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 4
+    vpternlogq  xmm8, xmm6, xmm4, 0x96              ; S: LO += it
+    vmovdqu64   xmm4, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
     vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
     vmovdqu64   xmm4, [rdi + 864]                   ; AES: k_6
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 6
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
     vmovdqu64   xmm5, [rdi + 880]                   ; AES: k_7
     vaesenc     xmm0, xmm0, xmm5                    ; AES: round 7
-    vmovdqu64   xmm5, [rdi + 896]                   ; AES: k_8
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 8
-    vmovdqu64   xmm5, [rdi + 912]                   ; AES: k_9
-    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 9
+    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vmovdqu64   xmm6, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 8
+    vmovdqu64   xmm6, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 9
     vmovdqu64   xmm4, [rdi + 928]                   ; AES: k_10
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 10
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
     vmovdqu64   xmm5, [rdi + 944]                   ; AES: k_11
     vaesenc     xmm0, xmm0, xmm5                    ; AES: round 11
-    vmovdqu64   xmm5, [rdi + 960]                   ; AES: k_12
-    vpxorq      xmm6, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 12
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vmovdqu64   xmm4, [rdi + 960]                   ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 12
     vmovdqu64   xmm4, [rdi + 976]                   ; AES: k_13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 13
-    vaesenclast xmm0, xmm0, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm0, xmm0, xmm26                   ; AES: E_K(J_0)
     vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
     vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
     cmp         r11, 0x08
-    jae         short .alone_in_1_longest
+    jae         .alone_in_1_longest
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm7, [r9]                          ; the first bytes
-    vmovd       xmm8, [r9 + r11 - 4]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovd       xmm6, [r9]                          ; the first bytes
+    vmovd       xmm7, [r9 + r11 - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm7, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, r11
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x01
-    vporq       xmm7, xmm7, xmm8
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       edx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x02
-    vporq       xmm7, xmm7, xmm8
-    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm7, [r9]                          ; the first bytes
-    vmovq       xmm8, [r9 + r11 - 8]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovq       xmm6, [r9]                          ; the first bytes
+    vmovq       xmm7, [r9 + r11 - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm3, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm26, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     cmp         r11, 0x08
     jae         .alone_out_1_longest
     cmp         r11, 0x04
@@ -2063,7 +2064,6 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpextrb     byte [rbp + rdx], xmm0, 0x00        ; byte n >> 1
     vpshufb     xmm0, xmm9, [rcx + r11 + 15]        ; the last bytes
     vpextrb     byte [rbp + r11 - 1], xmm0, 0x00    ; the last bytes
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_1_done
 .alone_out_1_longest:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
@@ -2071,138 +2071,140 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm0, xmm9, [rcx + r11 + 8]         ; the last bytes
     vpextrq     [rbp + r11 - 8], xmm0, 0x00         ; the last bytes
 .alone_out_1_done:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm26, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpclmulqdq  zmm4, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     vmovdqu64   [rbp], xmm9                         ; written
     jmp         .alone_reduce
 .alone_from_17:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x31
     jae         .alone_from_49
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm3, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm26, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     vmovdqu64   [rbp], xmm9                         ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm0, zmm9, 0x01
@@ -2215,67 +2217,68 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm3, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm26, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     vmovdqu64   [rbp], ymm9                         ; written
     vextracti64x2 xmm0, zmm9, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
@@ -2287,72 +2290,74 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rbp + r11 - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, r11
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r9 + r11 - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rdx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm3, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm26, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
     vpclmulqdq  zmm4, zmm0, [rsi + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [rsi + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [rsi], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     vextracti64x2 xmm0, zmm9, 0x02
     vmovdqu64   [rbp], ymm9                         ; written
     vmovdqu64   [rbp + 32], xmm0                    ; written
@@ -2363,68 +2368,68 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm0, xmm0, [rcx + r11 + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
     vmovdqu64   [rbp + r11 - 16], xmm0              ; written
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
+    vmovdqu64   zmm6, [r9]                          ; whole blocks
     lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm26, zmm6                   ; AES: k_Nr + text
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
     vpshufb     zmm4, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm5, zmm4, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdx + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm7, zmm4, [rdx + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C1: LO += it
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
     vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     vmovdqu64   [rbp], zmm0                         ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_more:
     mov         rcx, r11
@@ -2440,35 +2445,34 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     jae         .alone_in_longest
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .alone_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -2476,334 +2480,335 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .alone_over_3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vaesenc     zmm5, zmm8, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
     vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
     vpternlogq  xmm10, xmm8, xmm9, 0x96             ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
     vpclmulqdq  xmm8, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm10, xmm6                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm5, zmm7, zmm22                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 11
+    vpclmulqdq  xmm7, xmm3, [r10 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm8, zmm5, zmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm10, xmm7                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm7, zmm8, zmm25                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm5, zmm28, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
     vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
-    vaesenclast zmm11, zmm0, zmm5                   ; AES: last round: the other text
+    vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
     vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm5, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm7, zmm0, [r10 + 448], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm8, zmm0, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
     vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm9                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
     vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 2
     vpclmulqdq  xmm10, xmm3, [r10 + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
-    vpternlogq  xmm11, xmm5, xmm10, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
+    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
     vpclmulqdq  xmm9, xmm3, [r10 + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm5, zmm7, zmm22                   ; AES: round 10
+    vaesenc     zmm7, zmm8, zmm22                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 11
     vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 12
-    vaesenc     zmm9, zmm6, zmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm11, xmm8                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 13
-    vaesenc     zmm8, zmm9, zmm27                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm9, zmm5, zmm24                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm11, xmm8                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm8, zmm9, zmm25                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm5, zmm28, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm8, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
     vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
-    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
     vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm5, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm5, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm7, zmm0, [r10 + 512], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm8, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
     vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
     vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm10                   ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vpxorq      zmm10, zmm4, zmm10                  ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
     vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
     vpclmulqdq  xmm11, xmm3, [r10 + 368], 0x00      ; S: A0·K0
-    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
-    vpternlogq  xmm12, xmm5, xmm11, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vpternlogq  xmm12, xmm4, xmm11, 0x96            ; S: LO += it
+    vaesenc     xmm4, xmm10, xmm15                  ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
     vpclmulqdq  xmm10, xmm3, [r10 + 368], 0x10      ; S: A0·K1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
-    vpternlogq  xmm11, xmm6, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vpternlogq  xmm11, xmm5, xmm10, 0x96            ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vaesenc     zmm5, zmm7, zmm22                   ; AES: round 10
+    vaesenc     zmm7, zmm8, zmm22                   ; AES: round 10
+    vaesenc     zmm8, zmm9, zmm22                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 11
     vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 12
-    vaesenc     zmm10, zmm6, zmm26                  ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm12, xmm9                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 13
-    vaesenc     zmm9, zmm10, zmm27                  ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm10, zmm5, zmm24                  ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm12, xmm9                   ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm9, zmm10, zmm25                  ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm4, zmm28, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm5, zmm28, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      zmm9, zmm28, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm9, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm9, zmm26, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
     vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
-    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vpxorq      zmm6, zmm26, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm0, zmm6                   ; AES: last round: the other text
     vpandq      zmm0, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm5, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm5, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm5, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm6, zmm7, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm9, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm5, zmm8, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm8, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm5, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm7, zmm0, [r10 + 576], 0x10       ; C4: A0·K1
     vpclmulqdq  zmm8, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
     vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C4: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .alone_out_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_out_under_49
     vextracti64x2 xmm0, zmm11, 0x02
@@ -2818,6 +2823,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
     vmovdqu64   [rdx], ymm11                        ; written
@@ -2831,7 +2837,6 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_out_under_17
     vmovdqu64   [rdx], xmm11                        ; written
@@ -2842,7 +2847,6 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_done
 .alone_out_under_17:
     vmovdqu64   xmm0, [rdx - 16]                    ; the block before
@@ -2857,8 +2861,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rdx], zmm11                        ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm0, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
@@ -2867,230 +2871,237 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm0, xmm0, xmm1                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x00      ; A0·K0
     vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
-    vpaddd      zmm11, zmm0, zmm6                   ; AES: 12 blocks ahead
-    vpclmulqdq  xmm12, xmm3, [rdi + 688], 0x00      ; A0·K0
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm11                   ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm11                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm11, xmm3, [rdi + 304], 0x01      ; A1·B0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
     vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm3, [rdi + 304], 0x01      ; A1·B0
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
-    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
-    vaesenc     xmm5, xmm5, xmm15                   ; AES: round 2
-    vpxorq      xmm12, xmm12, xmm14                 ; LO += it
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
-    vaesenc     xmm5, xmm5, xmm16                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 4
-    vpclmulqdq  xmm24, xmm3, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
-    vaesenc     xmm5, xmm5, xmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
+    vpxorq      xmm10, xmm10, xmm11                 ; LO += it
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm12, xmm3, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 8
-    vpshufd     xmm14, xmm12, 0x4e                  ; (LO1, LO0)
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 9
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
-    vpternlogq  xmm24, xmm3, xmm14, 0x96            ; + HI
-    vaesenc     zmm3, zmm11, zmm23                  ; AES: round 10
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm11, xmm12, xmm2, 0x10            ; LO0·Q'
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vaesenc     xmm5, xmm5, xmm27                   ; AES: round 13
-    vaesenclast xmm5, xmm5, xmm28                   ; AES: E_K(J_0)
-    vpxorq      xmm11, xmm11, xmm24                 ; RES = fold(LO) + HI
-    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm5, zmm28, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm8                         ; AES: written
-    vpxorq      zmm5, zmm28, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
-    vpxorq      zmm5, zmm28, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm5                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm10                  ; AES: written
-    vpxorq      zmm5, zmm28, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 8
+    vpshufd     xmm11, xmm10, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 10
+    vpternlogq  xmm12, xmm3, xmm11, 0x96            ; + HI
+    vaesenc     zmm3, zmm8, zmm22                   ; AES: round 10
+    vaesenc     zmm8, zmm9, zmm22                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 12
+    vpclmulqdq  xmm9, xmm10, xmm2, 0x10             ; LO0·Q'
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm26                   ; AES: E_K(J_0)
+    vpxorq      xmm9, xmm9, xmm12                   ; RES = fold(LO) + HI
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vpxorq      zmm4, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm4, zmm26, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm3, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      zmm3, zmm26, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
     cmp         r11, 257
     jb          .rest
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; k_0
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm10, zmm10, zmm1                  ; counter block
+    vpxorq      zmm29, zmm10, zmm8                  ; + k_0
+    vpshufd     zmm8, zmm8, 0xff
+    mov         ecx, 34952
+    kmovq       k1, rcx                             ; the last word of each lane
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm1                  ; C3·H^2: C
-    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpshufd     zmm10, zmm0, 0x00                   ; AES
+    vpshufb     zmm4, zmm4, zmm1                    ; C3·H^2: C
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpaddd      zmm14, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm31, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm24, zmm0, zmm6                   ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm7                    ; AES: the next counters
-    vpclmulqdq  zmm29, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm30, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm30, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm12, zmm12, zmm13                 ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 1
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 2
-    vpclmulqdq  zmm29, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 2
-    vpternlogq  zmm30, zmm10, zmm29, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vaesenc     zmm10, zmm12, zmm16                 ; AES: round 3
-    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^3: C
-    vaesenc     zmm12, zmm14, zmm16                 ; AES: round 3
-    vaesenc     zmm14, zmm24, zmm16                 ; AES: round 3
-    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
-    vpclmulqdq  zmm29, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vpternlogq  zmm31, zmm24, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 5
+    vpaddd      zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: as in memory
+    vpclmulqdq  zmm30, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpxorq      zmm10, zmm10, zmm8                  ; AES: + k_0
+    vmovdqa64   zmm11, zmm29
+    vpshufd     zmm11{k1}, zmm10, 0xff              ; AES
+    vpclmulqdq  zmm12, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vmovdqa64   zmm27, zmm29
+    vpshufd     zmm27{k1}, zmm10, 0xaa              ; AES
+    vmovdqa64   zmm28, zmm29
+    vpshufd     zmm28{k1}, zmm10, 0x55              ; AES
+    vpshufd     zmm29{k1}, zmm10, 0x00              ; AES
+    vpclmulqdq  zmm10, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
+    vpternlogq  zmm30, zmm12, zmm10, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm10, zmm27, zmm13                 ; AES: round 1
+    vaesenc     zmm12, zmm28, zmm13                 ; AES: round 1
+    vpclmulqdq  zmm31, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm27, zmm29, zmm13                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 2
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 2
+    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm27, zmm27, zmm14                 ; AES: round 2
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 3
+    vpternlogq  zmm31, zmm4, zmm28, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm4, zmm10, zmm15                  ; AES: round 3
+    vaesenc     zmm10, zmm12, zmm15                 ; AES: round 3
+    vpshufb     zmm7, zmm7, zmm1                    ; C2·H^3: C
+    vaesenc     zmm12, zmm27, zmm15                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm27, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 4
+    vpclmulqdq  zmm28, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 5
+    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 5
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm24, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 6
-    vpternlogq  zmm30, zmm3, zmm24, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm14, zmm19                  ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vpshufb     zmm8, zmm8, zmm1                    ; C1·H^4: C
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 7
-    vpxorq      zmm8, zmm8, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
-    vpclmulqdq  zmm11, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm14, zmm8, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
-    vpternlogq  zmm31, zmm11, zmm14, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm11, zmm12, zmm22                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
-    vpclmulqdq  zmm12, zmm8, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
-    vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm9, zmm10, zmm25                  ; AES: round 11
-    vaesenc     zmm10, zmm11, zmm25                 ; AES: round 11
-    vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 12
-    vpxorq      zmm11, zmm31, zmm11                 ; C1·H^4: LO += it
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 13
-    vpshufd     zmm12, zmm11, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vpternlogq  zmm30, zmm8, zmm12, 0x96            ; reduce: + HI
-    vpxorq      zmm8, zmm28, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm5, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm11, zmm2, 0x10             ; reduce: LO0·Q'
-    vmovdqu64   [rbp], zmm8                         ; AES: written
-    vpxorq      zmm11, zmm28, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm5, zmm5, zmm30                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
-    vextracti64x4 ymm11, zmm5, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm12, zmm28, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm12                 ; AES: last round: the other text
-    vpxorq      ymm5, ymm5, ymm11                   ; reduce: add up the lanes
-    vmovdqu64   [rbp + 128], zmm10                  ; AES: written
-    vpxorq      zmm11, zmm28, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
-    vextracti64x2 xmm11, ymm5, 0x01                 ; reduce: upper lanes
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm27, zmm7, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 6
+    vpternlogq  zmm31, zmm3, zmm27, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm11, zmm19                  ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 7
+    vpshufb     zmm6, zmm6, zmm1                    ; C1·H^4: C
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 7
+    vaesenc     zmm11, zmm12, zmm19                 ; AES: round 7
+    vpxorq      zmm6, zmm6, zmm9                    ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 8
+    vaesenc     zmm9, zmm10, zmm20                  ; AES: round 8
+    vpclmulqdq  zmm10, zmm7, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm6, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 9
+    vpternlogq  zmm30, zmm10, zmm12, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm10, zmm11, zmm21                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm6, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 11
+    vpternlogq  zmm31, zmm7, zmm11, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 11
+    vaesenc     zmm7, zmm9, zmm23                   ; AES: round 11
+    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 12
+    vpxorq      zmm9, zmm30, zmm9                   ; C1·H^4: LO += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 12
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 13
+    vpshufd     zmm11, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenc     zmm12, zmm7, zmm25                  ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 13
+    vpternlogq  zmm31, zmm6, zmm11, 0x96            ; reduce: + HI
+    vpxorq      zmm6, zmm26, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm3, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm9, zmm2, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vpxorq      zmm7, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm31                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm7, zmm4, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vextracti64x4 ymm9, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm4, zmm26, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm12, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      ymm9, ymm3, ymm9                    ; reduce: add up the lanes
+    vpxorq      zmm3, zmm26, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vextracti64x2 xmm10, ymm9, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vpxorq      xmm11, xmm5, xmm11                  ; reduce: add up the lanes
+    vpxorq      xmm9, xmm9, xmm10                   ; reduce: add up the lanes
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
@@ -3101,8 +3112,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     shl         r12, 0x03                           ; bits
     vmovq       xmm5, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm5, xmm5, xmm7                    ; bits of both lengths, bytes reversed
+    vmovq       xmm8, r8
+    vpunpcklqdq xmm8, xmm5, xmm8                    ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -3116,524 +3127,526 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm12, 0x03            ; with them
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm10, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm10, xmm10, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm10, zmm5, xmm10, 0x03           ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm12, 0x02            ; with them
+    vmovdqu64   ymm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm10, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm10, xmm10, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm10, zmm5, xmm10, 0x02           ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm12, 0x01            ; with them
+    vmovdqu64   xmm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm10, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm10, xmm10, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm10, ymm5, xmm10, 0x01           ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm10, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm7, [r8]                          ; the first bytes
-    vmovq       xmm12, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm12, xmm12, [rdx + 24]            ; in their places
-    vporq       xmm7, xmm7, xmm12                   ; zero-padded
+    vmovq       xmm5, [r8]                          ; the first bytes
+    vmovq       xmm10, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm10, xmm10, [rdx + 24]            ; in their places
+    vporq       xmm10, xmm5, xmm10                  ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         short .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm7, [r8]                          ; the first bytes
-    vmovd       xmm12, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm12, xmm12, [rdx + 20]            ; in their places
-    vporq       xmm7, xmm7, xmm12                   ; zero-padded
+    vmovd       xmm5, [r8]                          ; the first bytes
+    vmovd       xmm10, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm10, xmm10, [rdx + 20]            ; in their places
+    vporq       xmm10, xmm5, xmm10                  ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm7, r10
+    vmovq       xmm5, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm12, r10
+    vmovq       xmm10, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm12, xmm12, 0x01
-    vporq       xmm7, xmm7, xmm12
+    vpslldq     xmm10, xmm10, 0x01
+    vporq       xmm5, xmm5, xmm10
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm12, r8
+    vmovq       xmm10, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm12, xmm12, 0x02
-    vporq       xmm7, xmm7, xmm12
-    vpandq      xmm7, xmm7, [rdx + 112]             ; zero-padded
+    vpslldq     xmm10, xmm10, 0x02
+    vporq       xmm5, xmm5, xmm10
+    vpandq      xmm10, xmm5, [rdx + 112]            ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm10, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
     lea         r10, [rdi + 304]
     sub         r10, r8                             ; H^(m+1)
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vpshufb     zmm6, zmm10, zmm1                   ; C3·H^2: C
+    vpshufb     zmm4, zmm4, zmm1                    ; C3·H^2: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpclmulqdq  zmm12, zmm6, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm6, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm10, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpternlogq  zmm12, zmm4, zmm10, 0x96            ; C2·H^3: LO += it
+    vpclmulqdq  zmm27, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  zmm11, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpclmulqdq  zmm12, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpternlogq  zmm27, zmm11, zmm12, 0x96           ; C2·H^3: LO += it
+    vpclmulqdq  zmm11, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm10, zmm6, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm4, zmm6, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm6, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vpshufb     zmm4, zmm9, zmm1                    ; C2·H^3: C
-    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm12, zmm6, zmm9, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm11, zmm4, zmm5, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vpshufb     zmm4, zmm7, zmm1                    ; C2·H^3: C
+    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm27, zmm5, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vpshufb     zmm3, zmm8, zmm1                    ; C1·H^4: C
-    vpxorq      zmm3, zmm3, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm3, zmm6, zmm1                    ; C1·H^4: C
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vpxorq      zmm3, zmm3, zmm9                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpternlogq  zmm11, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
     vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vpxorq      zmm4, zmm12, zmm4                   ; C1·H^4: LO += it
+    vpxorq      zmm4, zmm27, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vpshufd     zmm6, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      xmm6, xmm3, xmm6                    ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm3, xmm3, xmm5                    ; lengths: HI += it
+    vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm8, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm8, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm8, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm6, xmm8, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm7, zmm26, zmm10                  ; AES: k_Nr + text
+    vpxorq      xmm3, xmm3, xmm6                    ; lengths: HI += it
     vpclmulqdq  zmm4, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm4, zmm4, zmm11                   ; reduce: RES = fold(LO) + HI
     vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
-    vpxorq      zmm0, zmm4, zmm10                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm4                    ; reduce: add up the lanes
+    vextracti64x4 ymm0, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm4, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm11, xmm0, xmm4                   ; reduce: add up the lanes
+    vpxorq      xmm9, xmm0, xmm4                    ; reduce: add up the lanes
     vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm9                    ; A = X + C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm6, zmm10, zmm1                   ; C3·H^2: C
-    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm1                    ; C3·H^2: C
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm24, zmm6, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm28, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm12, zmm6, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm14, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpternlogq  zmm24, zmm12, zmm14, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm4, zmm10, zmm13                  ; AES: round 1
-    vpclmulqdq  zmm12, zmm6, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm11, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vbroadcasti64x2 zmm12, [rdi + 768]              ; AES: k_0
+    vpclmulqdq  zmm27, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm5, zmm5, zmm12                   ; AES: + k_0
+    vpternlogq  zmm28, zmm11, zmm27, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm0, zmm0, zmm12                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vpternlogq  zmm12, zmm6, zmm10, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpshufb     zmm6, zmm9, zmm1                    ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 2
+    vpternlogq  zmm12, zmm4, zmm11, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vpshufb     zmm4, zmm7, zmm1                    ; C2·H^3: C
+    vpclmulqdq  zmm7, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vpternlogq  zmm28, zmm7, zmm11, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 4
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpternlogq  zmm12, zmm3, zmm9, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm3, zmm8, zmm1                    ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vpxorq      zmm3, zmm3, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm8, zmm24, zmm6                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 5
+    vpternlogq  zmm12, zmm3, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpshufb     zmm3, zmm6, zmm1                    ; C1·H^4: C
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 6
+    vpxorq      zmm3, zmm3, zmm9                    ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpternlogq  zmm12, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm5, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vpxorq      zmm6, zmm28, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 10
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vpshufd     zmm6, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
-    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; reduce: + HI
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm3, xmm6                    ; lengths: LO += it
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vpxorq      xmm3, xmm3, xmm5                    ; lengths: HI += it
-    vpxorq      zmm5, zmm28, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm8, zmm12                   ; reduce: RES = fold(LO) + HI
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 11
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vpclmulqdq  xmm3, xmm8, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm8, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpclmulqdq  xmm3, xmm8, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 13
+    vpclmulqdq  xmm7, xmm8, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vpxorq      xmm3, xmm3, xmm7                    ; lengths: HI += it
+    vpxorq      zmm7, zmm26, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm6, zmm12                   ; reduce: RES = fold(LO) + HI
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vextracti64x4 ymm8, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
-    vpxorq      ymm5, ymm5, ymm8                    ; reduce: add up the lanes
-    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
-    vextracti64x2 xmm0, ymm5, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm11, xmm5, xmm0                   ; reduce: add up the lanes
+    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm26, zmm10                  ; AES: k_Nr + text
+    vpxorq      ymm6, ymm6, ymm7                    ; reduce: add up the lanes
+    vaesenclast zmm12, zmm0, zmm8                   ; AES: last round: the other text
+    vextracti64x2 xmm0, ymm6, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm9, xmm6, xmm0                    ; reduce: add up the lanes
     vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm5, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 448], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm7, zmm0, [r10 + 448], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm8, zmm0, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
     vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm9                    ; A = X + C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
     cmp         r11, 0xc1
     jae         .rest_over_3
-    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm1                  ; C3·H^2: C
-    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm1                    ; C3·H^2: C
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm6, zmm6, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm24, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpternlogq  zmm29, zmm14, zmm24, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm6, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm6, zmm12, zmm13                  ; AES: round 1
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vbroadcasti64x2 zmm27, [rdi + 768]              ; AES: k_0
+    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm5, zmm5, zmm27                   ; AES: + k_0
+    vpternlogq  zmm29, zmm12, zmm28, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm11, zmm11, zmm27                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm27                   ; AES: + k_0
+    vpclmulqdq  zmm27, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
     vpclmulqdq  zmm12, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
-    vpternlogq  zmm14, zmm10, zmm12, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm12, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 2
+    vpternlogq  zmm27, zmm4, zmm12, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm4, zmm11, zmm14                  ; AES: round 2
+    vpshufb     zmm7, zmm7, zmm1                    ; C2·H^3: C
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
+    vpternlogq  zmm29, zmm11, zmm12, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 4
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
-    vpternlogq  zmm14, zmm3, zmm10, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpshufb     zmm3, zmm8, zmm1                    ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
-    vpxorq      zmm3, zmm3, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
-    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vpxorq      zmm8, zmm29, zmm8                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
-    vpternlogq  zmm14, zmm3, zmm9, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm6, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vpxorq      xmm6, xmm6, xmm9                    ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
-    vaesenc     zmm10, zmm3, zmm27                  ; AES: round 13
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vpxorq      xmm3, xmm9, xmm3                    ; lengths: HI += it
-    vpxorq      zmm5, zmm28, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm7, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 5
+    vpternlogq  zmm27, zmm3, zmm11, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm4, zmm17                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vpshufb     zmm4, zmm6, zmm1                    ; C1·H^4: C
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 6
+    vpxorq      zmm4, zmm4, zmm9                    ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 7
+    vpternlogq  zmm29, zmm6, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 10
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 10
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 11
+    vpternlogq  zmm27, zmm4, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm8, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vpclmulqdq  xmm7, xmm8, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm9, zmm5, zmm24                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm4, xmm7                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm8, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm7, zmm9, zmm25                   ; AES: round 13
+    vaesenc     zmm9, zmm3, zmm25                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm8, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vpxorq      xmm3, xmm4, xmm3                    ; lengths: HI += it
+    vpxorq      zmm4, zmm26, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm5, zmm8, zmm14                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm8, zmm28, [r9 + 64]              ; AES: k_Nr + text
-    vextracti64x4 ymm9, zmm5, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
-    vpxorq      ymm5, ymm5, ymm9                    ; reduce: add up the lanes
-    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
-    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
-    vextracti64x2 xmm9, ymm5, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm11, xmm5, xmm9                   ; reduce: add up the lanes
+    vpxorq      zmm6, zmm6, zmm27                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      zmm8, zmm26, zmm10                  ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm12, zmm0, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm9, xmm6, xmm9                    ; reduce: add up the lanes
     vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm8, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm5, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm7, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm5, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm0, [r10 + 512], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm7, zmm0, [r10 + 512], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm8, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
     vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm9                    ; A = X + C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm1                  ; C3·H^2: C
-    vpaddd      zmm14, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm14, zmm14, zmm1                  ; AES: counter block
+    vpshufb     zmm5, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm1                    ; C3·H^2: C
+    vpaddd      zmm11, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
     vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm30, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: 12 blocks ahead
-    vpclmulqdq  zmm6, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm30, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm27, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
+    vbroadcasti64x2 zmm28, [rdi + 768]              ; AES: k_0
     vpclmulqdq  zmm29, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm14, zmm14, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpternlogq  zmm30, zmm6, zmm29, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm29, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm4, zmm12, zmm13                  ; AES: round 1
-    vaesenc     zmm6, zmm14, zmm13                  ; AES: round 1
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm12, zmm24, zmm13                 ; AES: round 1
+    vpxorq      zmm5, zmm5, zmm28                   ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm28                 ; AES: + k_0
+    vpternlogq  zmm30, zmm27, zmm29, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm12, zmm12, zmm28                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm28                   ; AES: + k_0
+    vpclmulqdq  zmm28, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm13                 ; AES: round 1
+    vpclmulqdq  zmm27, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm13, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
-    vpternlogq  zmm29, zmm10, zmm13, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm10, zmm12, zmm15                 ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 2
+    vpternlogq  zmm28, zmm4, zmm27, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm4, zmm11, zmm14                  ; AES: round 2
+    vaesenc     zmm11, zmm12, zmm14                 ; AES: round 2
+    vpshufb     zmm7, zmm7, zmm1                    ; C2·H^3: C
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 3
     vpclmulqdq  zmm12, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
-    vpclmulqdq  zmm13, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 3
     vpternlogq  zmm30, zmm12, zmm13, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 4
     vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm12, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
-    vpternlogq  zmm29, zmm3, zmm12, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm10, zmm18                  ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm1                    ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
-    vpxorq      zmm8, zmm8, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm8, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vpternlogq  zmm30, zmm10, zmm11, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm8, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm8, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vpxorq      zmm9, zmm30, zmm9                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
-    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; reduce: + HI
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm10, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm11, zmm6, zmm26                  ; AES: round 12
-    vpxorq      xmm6, xmm8, xmm10                   ; lengths: LO += it
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
-    vaesenc     zmm10, zmm11, zmm27                 ; AES: round 13
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm11, zmm3, zmm27                  ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vpxorq      xmm3, xmm8, xmm5                    ; lengths: HI += it
-    vpxorq      zmm5, zmm28, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm9, zmm2, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp], zmm4                         ; AES: written
-    vpxorq      zmm5, zmm5, zmm29                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm8, zmm28, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
-    vextracti64x4 ymm9, zmm5, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
-    vpxorq      zmm10, zmm28, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      ymm5, ymm5, ymm9                    ; reduce: add up the lanes
-    vaesenclast zmm9, zmm11, zmm10                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm9                   ; AES: written
-    vextracti64x2 xmm10, ymm5, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm7, zmm28, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm11, xmm5, xmm10                  ; reduce: add up the lanes
-    vaesenclast zmm12, zmm0, zmm7                   ; AES: last round: the other text
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm7, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 5
+    vpternlogq  zmm28, zmm3, zmm12, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm11, zmm17                  ; AES: round 5
+    vpshufb     zmm6, zmm6, zmm1                    ; C1·H^4: C
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 6
+    vpxorq      zmm6, zmm6, zmm9                    ; C1·H^4: A = X + C
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm6, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 7
+    vpternlogq  zmm30, zmm9, zmm11, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 8
+    vpternlogq  zmm28, zmm7, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 9
+    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 10
+    vpshufd     zmm9, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 11
+    vpternlogq  zmm28, zmm6, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 11
+    vpclmulqdq  xmm6, xmm8, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 11
+    vpclmulqdq  xmm9, xmm8, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm11, zmm5, zmm24                  ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 12
+    vpxorq      xmm5, xmm6, xmm9                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 12
+    vpclmulqdq  xmm6, xmm8, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm9, zmm11, zmm25                  ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 13
+    vpclmulqdq  xmm8, xmm8, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm11, zmm3, zmm25                  ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 13
+    vpxorq      xmm3, xmm6, xmm8                    ; lengths: HI += it
+    vpxorq      zmm6, zmm26, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vpxorq      zmm7, zmm7, zmm28                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm8, zmm26, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vextracti64x4 ymm8, zmm7, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpxorq      zmm9, zmm26, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      ymm7, ymm7, ymm8                    ; reduce: add up the lanes
+    vaesenclast zmm8, zmm11, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
+    vextracti64x2 xmm9, ymm7, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm10, zmm26, zmm10                 ; AES: k_Nr + text
+    vpxorq      xmm9, xmm7, xmm9                    ; reduce: add up the lanes
+    vaesenclast zmm12, zmm0, zmm10                  ; AES: last round: the other text
     vpandq      zmm0, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm8, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm5, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm5, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm6, zmm7, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm5, zmm9, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm6, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm4, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm4, [r10 + 448], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm3, zmm10, zmm4, 0x96             ; C2: HI += it
+    vpshufb     zmm4, zmm8, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm4, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpclmulqdq  zmm5, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm4, zmm0, [r10 + 576], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm7, zmm0, [r10 + 576], 0x10       ; C4: A0·K1
     vpclmulqdq  zmm8, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm6, zmm5, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C4: LO += it
     vpternlogq  zmm3, zmm7, zmm0, 0x96              ; C4: HI += it
-    vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpshufb     zmm0, zmm6, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm9                    ; A = X + C
     vpclmulqdq  zmm4, zmm0, [r10 + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm0, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm5, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm6, zmm0, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
     vextracti64x2 xmm0, zmm12, 0x02
@@ -3646,9 +3659,9 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
     vmovdqu64   [rdx], ymm12                        ; written
@@ -3662,7 +3675,6 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
     vmovdqu64   [rdx], xmm12                        ; written
@@ -3673,13 +3685,11 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
     vmovdqu64   [rdx], xmm12                        ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_16:
     cmp         rcx, 0x08
@@ -3711,8 +3721,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vmovdqu64   [rdx], zmm12                        ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm0, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
@@ -4113,34 +4123,33 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 .text:
     mov         rbx, r13
     mov         r11, r12
-    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm16, [rdi + 784]              ; k_1
-    vbroadcasti64x2 zmm17, [rdi + 800]              ; k_2
-    vbroadcasti64x2 zmm18, [rdi + 816]              ; k_3
-    vbroadcasti64x2 zmm19, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm20, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm21, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm22, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm23, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm24, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm25, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm26, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm28, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm29, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm30, [rdi + 992]              ; k_14
-    vpshufb     zmm5, zmm0, zmm1                    ; counter block
+    vbroadcasti64x2 zmm14, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm15, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm17, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm18, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm19, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm21, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm22, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm23, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm24, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm26, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm27, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm28, [rdi + 992]              ; k_14
+    vpshufb     zmm4, zmm0, zmm1                    ; counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         rbx, 257
     jae         .groups
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         rbx, 0x41
     jae         .alone_more
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x11
     jae         .alone_from_17
     cmp         rbx, 0x01
@@ -4149,45 +4158,46 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm0, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm4, zmm0                    ; AES: + k_0
     vmovdqu64   xmm4, [rdi + 784]                   ; AES: k_1
+    vpclmulqdq  xmm6, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vmovdqu64   xmm5, [rdi + 800]                   ; AES: k_2
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm3, [rdx + 368], 0x00       ; S: A0·K0
     vmovdqu64   xmm7, [rdi + 816]                   ; AES: k_3
     vaesenc     xmm0, xmm0, xmm7                    ; AES: round 3
-    vmovdqu64   xmm7, [rdi + 832]                   ; AES: k_4
-    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: LO += it
-    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 4
+    vpternlogq  xmm8, xmm6, xmm4, 0x96              ; S: LO += it
+    vmovdqu64   xmm4, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 4
     vmovdqu64   xmm4, [rdi + 848]                   ; AES: k_5
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
     vmovdqu64   xmm4, [rdi + 864]                   ; AES: k_6
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 6
-    vpclmulqdq  xmm4, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
     vmovdqu64   xmm5, [rdi + 880]                   ; AES: k_7
     vaesenc     xmm0, xmm0, xmm5                    ; AES: round 7
-    vmovdqu64   xmm5, [rdi + 896]                   ; AES: k_8
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 8
-    vmovdqu64   xmm5, [rdi + 912]                   ; AES: k_9
-    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 9
+    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vmovdqu64   xmm6, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 8
+    vmovdqu64   xmm6, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 9
     vmovdqu64   xmm4, [rdi + 928]                   ; AES: k_10
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 10
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
     vmovdqu64   xmm5, [rdi + 944]                   ; AES: k_11
     vaesenc     xmm0, xmm0, xmm5                    ; AES: round 11
-    vmovdqu64   xmm5, [rdi + 960]                   ; AES: k_12
-    vpxorq      xmm6, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 12
+    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
+    vmovdqu64   xmm4, [rdi + 960]                   ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 12
     vmovdqu64   xmm4, [rdi + 976]                   ; AES: k_13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
     vaesenc     xmm0, xmm0, xmm4                    ; AES: round 13
-    vaesenclast xmm0, xmm0, xmm30                   ; AES: E_K(J_0)
+    vaesenclast xmm0, xmm0, xmm28                   ; AES: E_K(J_0)
     vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
     vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
@@ -4196,96 +4206,98 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     jae         .alone_from_16
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jae         .alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm7, [r9]                          ; the first bytes
-    vmovd       xmm8, [r9 + rbx - 4]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovd       xmm6, [r9]                          ; the first bytes
+    vmovd       xmm7, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm7, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x01
-    vporq       xmm7, xmm7, xmm8
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x02
-    vporq       xmm7, xmm7, xmm8
-    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm7, [r9]                          ; the first bytes
-    vmovq       xmm8, [r9 + rbx - 8]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovq       xmm6, [r9]                          ; the first bytes
+    vmovq       xmm7, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm28, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
     cmp         rbx, 0x04
@@ -4313,133 +4325,135 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm28, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm0                         ; written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm28, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm0                         ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm0, 0x01
@@ -4452,66 +4466,67 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm28, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vmovdqu64   [r11], ymm0                         ; written
     vextracti64x2 xmm4, zmm0, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
@@ -4523,72 +4538,72 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vmovdqu64   [r11 + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm28, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vextracti64x2 xmm0, zmm4, 0x02
     vmovdqu64   [r11], ymm4                         ; written
     vmovdqu64   [r11 + 32], xmm0                    ; written
@@ -4601,63 +4616,64 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vmovdqu64   [r11 + rbx - 16], xmm0              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
+    vmovdqu64   zmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm4, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 1
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm30, zmm7                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm28, zmm6                   ; AES: k_Nr + text
     vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vmovdqu64   [r11], zmm0                         ; written
     jmp         .alone_reduce
 .alone_more:
@@ -4672,369 +4688,371 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .alone_in_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 32]              ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         r8, [rdi + 304]
     sub         r8, rdx                             ; H^(m+1)
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .alone_over_3
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vpternlogq  xmm10, xmm9, xmm4, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm5, xmm16                   ; AES: round 1
-    vpclmulqdq  xmm9, xmm6, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vpxorq      zmm4, zmm4, zmm8                    ; AES: + k_0
+    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpxorq      xmm6, xmm10, xmm6                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpshufb     zmm8, zmm7, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
+    vpxorq      xmm5, xmm11, xmm5                   ; S: LO += it
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpshufb     zmm8, zmm6, zmm1                    ; C
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
     vpclmulqdq  zmm10, zmm8, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
     vpclmulqdq  zmm11, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
     vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
     vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
     vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
     vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
     vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpshufb     zmm8, zmm8, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
     vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm4, zmm8, [r8 + 384], 0x10        ; C1: A0·K1
-    vpxorq      zmm9, zmm30, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vpxorq      zmm9, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm8, [r8], 0x11              ; C1: A1·B1
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm4, zmm8, 0x96              ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm10, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
     vpclmulqdq  xmm11, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
-    vpclmulqdq  xmm10, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm6, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vpternlogq  xmm12, xmm9, xmm11, 0x96            ; S: LO += it
+    vpxorq      zmm4, zmm4, zmm10                   ; AES: + k_0
+    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vpclmulqdq  xmm9, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpxorq      xmm6, xmm12, xmm6                   ; S: LO += it
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
     vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
     vpshufb     zmm9, zmm9, zmm1                    ; C
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
     vpclmulqdq  zmm11, zmm9, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
     vpclmulqdq  zmm12, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
     vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
     vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
     vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
     vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vpshufb     zmm9, zmm7, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vpshufb     zmm9, zmm6, zmm1                    ; C
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
     vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
     vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
     vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
     vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
     vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpshufb     zmm9, zmm9, zmm1                    ; C
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
     vpclmulqdq  zmm10, zmm9, [r8 + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  zmm11, zmm9, [r8], 0x01             ; C1: A1·B0
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C1: LO += it
-    vpxorq      zmm4, zmm30, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C1: LO += it
+    vpxorq      zmm4, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm4                         ; AES: written
     vpclmulqdq  zmm4, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
-    vpxorq      zmm5, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm28, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm9, [r8], 0x11              ; C1: A1·B1
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm4, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    vpshufb     zmm8, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm13, xmm6, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm13, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
     vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
-    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm11, xmm6, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  xmm12, xmm3, [r8 + 368], 0x00       ; S: A0·K0
+    vpclmulqdq  xmm11, xmm3, [r8 + 368], 0x00       ; S: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpternlogq  xmm13, xmm11, xmm12, 0x96           ; S: LO += it
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm11, xmm6, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm9, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpternlogq  xmm11, xmm5, xmm9, 0x96             ; S: HI += it
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
-    vaesenc     zmm5, zmm6, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 2
-    vpxorq      xmm6, xmm13, xmm6                   ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vbroadcasti64x2 zmm12, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm12                   ; AES: + k_0
+    vpternlogq  xmm13, xmm10, xmm11, 0x96           ; S: LO += it
+    vpxorq      zmm8, zmm8, zmm12                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm12                   ; AES: + k_0
+    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm0, zmm0, zmm12                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm12                   ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vpclmulqdq  xmm10, xmm3, [r8 + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vpternlogq  xmm11, xmm5, xmm10, 0x96            ; S: HI += it
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
+    vpxorq      xmm5, xmm13, xmm5                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
     vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
     vpshufb     zmm10, zmm10, zmm1                  ; C
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
     vpclmulqdq  zmm12, zmm10, [r8 + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
     vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C2: LO += it
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
     vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
     vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
     vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
     vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
     vpshufb     zmm10, zmm10, zmm1                  ; C
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
     vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x00      ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
     vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
     vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x10      ; C3: A0·K1
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
     vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
-    vpshufb     zmm10, zmm7, zmm1                   ; C
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vpshufb     zmm10, zmm6, zmm1                   ; C
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
     vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C4: A0·K0
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
     vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 11
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 11
     vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
     vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
     vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
     vpshufb     zmm10, zmm10, zmm1                  ; C
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
     vpclmulqdq  zmm11, zmm10, [r8 + 384], 0x00      ; C1: A0·K0
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
+    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm30, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm28, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  zmm12, zmm10, [r8], 0x01            ; C1: A1·B0
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm4                         ; AES: written
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C1: LO += it
-    vpxorq      zmm4, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C1: LO += it
+    vpxorq      zmm4, zmm28, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm4                    ; AES: written
     vpclmulqdq  zmm4, zmm10, [r8 + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm5, zmm30, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm28, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm10, [r8], 0x11             ; C1: A1·B1
-    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm4, zmm8, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [r11 + rsi]                    ; the last register
@@ -5042,25 +5060,24 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm0, zmm5, 0x02
-    vmovdqu64   [rdx], ymm5                         ; written
+    vextracti64x2 xmm0, zmm6, 0x02
+    vmovdqu64   [rdx], ymm6                         ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x03
+    vextracti64x2 xmm4, zmm6, 0x03
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
     vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_out_done
 .alone_out_under_49:
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm5                         ; written
-    vextracti64x2 xmm0, zmm5, 0x01
+    vmovdqu64   [rdx], ymm6                         ; written
+    vextracti64x2 xmm0, zmm6, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x02
+    vextracti64x2 xmm4, zmm6, 0x02
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -5070,30 +5087,30 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm5                         ; written
+    vmovdqu64   [rdx], xmm6                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm0, zmm5, 0x01
-    vpxorq      xmm0, xmm0, xmm5                    ; what the end differs by
+    vextracti64x2 xmm0, zmm6, 0x01
+    vpxorq      xmm0, xmm0, xmm6                    ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm5, [rsi + rcx + 160]       ; in front
+    vpshufb     xmm4, xmm6, [rsi + rcx + 160]       ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
     vmovdqu64   xmm0, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm4, xmm5, xmm0                    ; what the end differs by
+    vpxorq      xmm4, xmm6, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
     vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm5                         ; written
+    vmovdqu64   [rdx], zmm6                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm0, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
@@ -5104,269 +5121,275 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vpshufb     zmm9, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm3, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm11, zmm0, zmm8                   ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm13, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
-    vpaddd      zmm14, zmm0, zmm7                   ; AES: 12 blocks ahead
-    vpxorq      xmm27, xmm10, xmm13                 ; S: LO += it
-    vpshufb     zmm10, zmm14, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
-    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm9, zmm9, zmm4                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpshufb     zmm13, zmm13, zmm1                  ; C
-    vpxorq      zmm12, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm14, zmm13, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm5, zmm5, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm15, zmm13, [rdi + 128], 0x01     ; C2: A1·B0
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C2: LO += it
-    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vpclmulqdq  xmm14, xmm3, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     xmm5, xmm5, xmm16                   ; AES: round 1
-    vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
-    vpxorq      xmm15, xmm14, xmm3                  ; S: HI += it
-    vaesenc     zmm3, zmm10, zmm17                  ; AES: round 2
-    vaesenc     xmm5, xmm5, xmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm13, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; C2: HI += it
-    vaesenc     xmm5, xmm5, xmm18                   ; AES: round 3
-    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vpshufb     zmm10, zmm10, zmm1                  ; C
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vaesenc     xmm5, xmm5, xmm19                   ; AES: round 4
-    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 5
-    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vaesenc     xmm5, xmm5, xmm20                   ; AES: round 5
-    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C3: HI += it
-    vaesenc     xmm5, xmm5, xmm21                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
-    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
-    vpshufb     zmm10, zmm10, zmm1                  ; C
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vaesenc     xmm5, xmm5, xmm22                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
-    vpclmulqdq  zmm14, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C4: LO += it
-    vaesenc     xmm5, xmm5, xmm23                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vaesenc     xmm5, xmm5, xmm24                   ; AES: round 9
-    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C4: HI += it
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
-    vaesenc     zmm10, zmm11, zmm25                 ; AES: round 10
-    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_words_0]  ; words_0
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm8, xmm3, [rdi + 432], 0x00       ; S: A0·K0
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; AES: counter block
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm11, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      xmm25, xmm8, xmm11                  ; S: LO += it
+    vpshufb     zmm8, zmm12, zmm1                   ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
+    vbroadcasti64x2 zmm12, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm12                   ; AES: + k_0
     vpshufb     zmm11, zmm11, zmm1                  ; C
-    vaesenc     xmm5, xmm5, xmm25                   ; AES: round 10
-    vpclmulqdq  zmm13, zmm11, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 11
-    vpclmulqdq  zmm14, zmm11, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
-    vaesenc     xmm5, xmm5, xmm26                   ; AES: round 11
-    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C1: LO += it
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm13, zmm11, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 12
-    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm11, zmm11, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     xmm5, xmm5, xmm28                   ; AES: round 12
-    vpternlogq  zmm15, zmm13, zmm11, 0x96           ; C1: HI += it
-    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
-    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 13
-    vpclmulqdq  zmm11, zmm27, zmm2, 0x10            ; reduce: LO0·Q'
-    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
-    vaesenc     xmm5, xmm5, xmm29                   ; AES: round 13
-    vpshufd     zmm13, zmm27, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast xmm5, xmm5, xmm30                   ; AES: E_K(J_0)
-    vpternlogq  zmm13, zmm15, zmm11, 0x96           ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm5, zmm30, [r9]                   ; AES: k_Nr + text
-    vextracti64x4 ymm11, zmm13, 0x01                ; reduce: upper lanes
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      ymm9, ymm13, ymm11                  ; reduce: add up the lanes
-    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vextracti64x2 xmm5, ymm9, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm10, zmm30, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm12, zmm10                 ; AES: last round: the other text
-    vpxorq      xmm9, xmm9, xmm5                    ; reduce: add up the lanes
-    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
-    vpxorq      zmm5, zmm30, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm9, zmm9, zmm12                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm12                 ; AES: + k_0
+    vpclmulqdq  zmm13, zmm11, [rdi + 512], 0x00     ; C2: A0·K0
+    vpxorq      zmm8, zmm8, zmm12                   ; AES: + k_0
+    vpxorq      zmm12, zmm4, zmm12                  ; AES: + k_0
+    vpclmulqdq  zmm4, zmm11, [rdi + 128], 0x01      ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vpternlogq  zmm25, zmm13, zmm4, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm9, zmm14                   ; AES: round 1
+    vaesenc     zmm9, zmm10, zmm14                  ; AES: round 1
+    vpclmulqdq  xmm10, xmm3, [rdi + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 1
+    vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpxorq      xmm13, xmm10, xmm3                  ; S: HI += it
+    vaesenc     zmm3, zmm9, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm11, [rdi + 512], 0x10      ; C2: A0·K1
+    vaesenc     xmm10, xmm12, xmm15                 ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm11, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
+    vpternlogq  zmm13, zmm9, zmm11, 0x96            ; C2: HI += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     xmm9, xmm10, xmm16                  ; AES: round 3
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm10, [rdi + 576], 0x00     ; C3: A0·K0
+    vaesenc     xmm9, xmm9, xmm17                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm10, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vpternlogq  zmm25, zmm11, zmm12, 0x96           ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm18                   ; AES: round 5
+    vpclmulqdq  zmm11, zmm10, [rdi + 576], 0x10     ; C3: A0·K1
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C3: HI += it
+    vaesenc     xmm9, xmm9, xmm19                   ; AES: round 6
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm20                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [rdi + 640], 0x00     ; C4: A0·K0
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vpternlogq  zmm25, zmm11, zmm12, 0x96           ; C4: LO += it
+    vaesenc     xmm9, xmm9, xmm21                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm10, [rdi + 640], 0x10     ; C4: A0·K1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm22                   ; AES: round 9
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C4: HI += it
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     xmm9, xmm9, xmm23                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm10, [rdi + 448], 0x00     ; C1: A0·K0
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm12, zmm10, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vaesenc     xmm9, xmm9, xmm24                   ; AES: round 11
+    vpternlogq  zmm25, zmm11, zmm12, 0x96           ; C1: LO += it
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm10, [rdi + 448], 0x10     ; C1: A0·K1
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vpclmulqdq  zmm10, zmm10, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     xmm9, xmm9, xmm26                   ; AES: round 12
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C1: HI += it
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm25, zmm2, 0x10            ; reduce: LO0·Q'
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
+    vaesenc     xmm9, xmm9, xmm27                   ; AES: round 13
+    vpshufd     zmm11, zmm25, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast xmm9, xmm9, xmm28                   ; AES: E_K(J_0)
+    vpternlogq  zmm11, zmm13, zmm10, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm9, zmm28, [r9]                   ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm11, 0x01                ; reduce: upper lanes
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm7, zmm28, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      ymm9, ymm11, ymm10                  ; reduce: add up the lanes
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vextracti64x2 xmm4, ymm9, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm7, zmm28, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      xmm4, xmm9, xmm4                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm28, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
     add         r11, 256
     sub         rbx, 256
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jb          .rest
+    vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm7, zmm7, zmm1                    ; counter block
+    vpxorq      zmm13, zmm7, zmm3                   ; + k_0
+    vpshufd     zmm3, zmm3, 0xff
+    mov         ecx, 34952
+    kmovq       k1, rcx                             ; the last word of each lane
 .group:
-    vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm5, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm10, zmm0, zmm8                   ; AES: 4 blocks ahead
-    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
-    vpshufb     zmm5, zmm5, zmm1                    ; C3·H^2: C
-    vpaddd      zmm11, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm11, zmm11, zmm1                  ; AES: counter block
-    vmovdqu64   zmm12, [r9 + 192]                   ; C4·H^1: C, bytes as in memory
-    vpaddd      zmm13, zmm0, zmm7                   ; AES: 12 blocks ahead
-    vpshufb     zmm13, zmm13, zmm1                  ; AES: counter block
-    vpshufb     zmm12, zmm12, zmm1                  ; C4·H^1: C
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: the next counters
-    vpclmulqdq  zmm27, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm5, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm15, zmm12, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm13, zmm13, zmm4                  ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
-    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm31, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vpclmulqdq  zmm14, zmm12, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vpternlogq  zmm31, zmm5, zmm14, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm5, zmm10, zmm18                  ; AES: round 3
-    vmovdqu64   zmm10, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
-    vpshufb     zmm10, zmm10, zmm1                  ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm14, zmm12, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm15, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
-    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
-    vpternlogq  zmm31, zmm12, zmm14, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vmovdqu64   zmm12, [r9]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vpshufb     zmm12, zmm12, zmm1                  ; C1·H^4: C
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpxorq      zmm9, zmm12, zmm9                   ; C1·H^4: A = X + C
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
-    vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm14, zmm9, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
-    vpternlogq  zmm27, zmm12, zmm14, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm12, zmm13, zmm24                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 10
-    vpclmulqdq  zmm13, zmm9, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
-    vpternlogq  zmm31, zmm10, zmm13, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm9, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 11
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 11
-    vpxorq      zmm10, zmm27, zmm10                 ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 12
-    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 12
-    vpshufd     zmm13, zmm10, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vpternlogq  zmm31, zmm9, zmm13, 0x96            ; reduce: + HI
-    vaesenc     zmm9, zmm11, zmm29                  ; AES: round 13
-    vaesenc     zmm11, zmm12, zmm29                 ; AES: round 13
-    vpclmulqdq  zmm10, zmm10, zmm2, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm12, zmm30, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm12                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm10, zmm31                 ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vextracti64x4 ymm12, zmm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vpxorq      ymm5, ymm10, ymm12                  ; reduce: add up the lanes
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm30, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x2 xmm10, ymm5, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      xmm9, xmm5, xmm10                   ; reduce: add up the lanes
-    vpxorq      zmm3, zmm30, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vpshufd     zmm7, zmm0, 0x00                    ; AES
+    vmovdqu64   zmm8, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vpshufb     zmm8, zmm8, zmm1                    ; C3·H^2: C
+    vpaddd      zmm7, zmm7, zmm6                    ; AES: four registers' numbers
+    vpshufb     zmm7, zmm7, zmm1                    ; AES: as in memory
+    vmovdqu64   zmm9, [r9 + 192]                    ; C4·H^1: C, bytes as in memory
+    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vpshufb     zmm9, zmm9, zmm1                    ; C4·H^1: C
+    vmovdqa64   zmm10, zmm13
+    vpshufd     zmm10{k1}, zmm7, 0xff               ; AES
+    vmovdqa64   zmm11, zmm13
+    vpshufd     zmm11{k1}, zmm7, 0xaa               ; AES
+    vpclmulqdq  zmm30, zmm8, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vmovdqa64   zmm12, zmm13
+    vpshufd     zmm12{k1}, zmm7, 0x55               ; AES
+    vpshufd     zmm13{k1}, zmm7, 0x00               ; AES
+    vpclmulqdq  zmm7, zmm8, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 1
+    vpclmulqdq  zmm25, zmm9, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 1
+    vpternlogq  zmm30, zmm7, zmm25, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm7, zmm13, zmm14                  ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
+    vpclmulqdq  zmm31, zmm8, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm25, zmm9, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
+    vpternlogq  zmm31, zmm8, zmm25, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm8, zmm12, zmm16                  ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vmovdqu64   zmm12, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
+    vpshufb     zmm12, zmm12, zmm1                  ; C2·H^3: C
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm25, zmm9, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
+    vpclmulqdq  zmm29, zmm12, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vpternlogq  zmm30, zmm25, zmm29, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm25, zmm12, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
+    vpternlogq  zmm31, zmm9, zmm25, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm9, zmm11, zmm20                  ; AES: round 7
+    vmovdqu64   zmm11, [r9]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vpshufb     zmm11, zmm11, zmm1                  ; C1·H^4: C
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
+    vpxorq      zmm4, zmm11, zmm4                   ; C1·H^4: A = X + C
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm12, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm25, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vpternlogq  zmm30, zmm11, zmm25, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
+    vpclmulqdq  zmm11, zmm12, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm4, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 11
+    vpternlogq  zmm31, zmm11, zmm12, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm4, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
+    vpxorq      zmm11, zmm30, zmm11                 ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vpshufd     zmm12, zmm11, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
+    vpternlogq  zmm31, zmm4, zmm12, 0x96            ; reduce: + HI
+    vaesenc     zmm4, zmm8, zmm27                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm11, zmm2, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm11, zmm28, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, zmm31                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11], zmm10                        ; AES: written
+    vpxorq      zmm10, zmm28, [r9 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm11, zmm8, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
+    vpxorq      ymm8, ymm8, ymm11                   ; reduce: add up the lanes
+    vpxorq      zmm9, zmm28, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm8, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
+    vpxorq      xmm4, xmm8, xmm10                   ; reduce: add up the lanes
+    vpxorq      zmm8, zmm28, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm7                   ; AES: written
     add         r9, 256                             ; next group
     add         r11, 256
     sub         rbx, 256
@@ -5389,7 +5412,6 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
     cmp         rcx, 0x31
@@ -5398,7 +5420,8 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vinserti64x2 zmm5, zmm5, [r8 + 32], 0x02        ; and the third
     vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
     vpshufb     xmm6, xmm6, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
+    vinserti64x2 zmm6, zmm5, xmm6, 0x03             ; with them
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
@@ -5406,21 +5429,21 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vmovdqu64   ymm5, [r8]                          ; whole blocks
     vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
     vpshufb     xmm6, xmm6, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
+    vinserti64x2 zmm6, zmm5, xmm6, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_in_under_17
     vmovdqu64   xmm5, [r8]                          ; whole blocks
     vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
     vpshufb     xmm6, xmm6, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
+    vinserti64x2 ymm6, ymm5, xmm6, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm5, [r8]                          ; whole blocks
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
     cmp         rcx, 0x08
@@ -5428,7 +5451,7 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vmovq       xmm5, [r8]                          ; the first bytes
     vmovq       xmm6, [r8 + rcx - 8]                ; the last bytes
     vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vporq       xmm6, xmm5, xmm6                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
@@ -5436,7 +5459,7 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vmovd       xmm5, [r8]                          ; the first bytes
     vmovd       xmm6, [r8 + rcx - 4]                ; the last bytes
     vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vporq       xmm6, xmm5, xmm6                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       ebp, byte [r8]                      ; byte 0
@@ -5454,10 +5477,10 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x02
     vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rdx + 112]             ; zero-padded
+    vpandq      xmm6, xmm5, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm5, [r8]                          ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .rest_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
@@ -5465,316 +5488,320 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     sub         r8, rdx                             ; H^(m+1)
     cmp         rbx, 0x81
     jae         .rest_over_2
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpxorq      xmm6, xmm6, xmm4                    ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpshufb     zmm4, zmm5, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm9                    ; A = X + C
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpshufb     zmm7, zmm6, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpxorq      zmm4, zmm7, zmm4                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
     vpclmulqdq  zmm7, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vpclmulqdq  zmm8, zmm4, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpternlogq  zmm5, zmm7, zmm8, 0x96              ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
     vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
     vpxorq      xmm3, xmm7, xmm3                    ; lengths: HI += it
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
     vpclmulqdq  zmm7, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
-    vpxorq      zmm5, zmm30, zmm5                   ; AES: k_Nr + text
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
     vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm6, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm0, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm10, zmm6, zmm4                   ; AES: + k_0
-    vpxorq      xmm6, xmm7, xmm8                    ; lengths: LO += it
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm10, zmm16                  ; AES: round 1
-    vpshufb     zmm7, zmm5, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x00        ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpternlogq  zmm6, zmm8, zmm10, 0x96             ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpshufb     zmm8, zmm6, zmm1                    ; C
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x00        ; C2: A0·K0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x10        ; C2: A0·K1
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vpxorq      zmm7, zmm7, zmm9                    ; A = X + C
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm7, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm7, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C1: LO += it
-    vpxorq      zmm8, zmm30, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm7, [r8 + 384], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpclmulqdq  zmm4, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm30, zmm5                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpxorq      xmm3, xmm9, xmm3                    ; lengths: HI += it
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x10        ; C2: A0·K1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
+    vpxorq      zmm4, zmm8, zmm4                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm8, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm4, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vpxorq      zmm8, zmm28, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .rest_over_3
     vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      xmm6, xmm6, xmm10                   ; lengths: LO += it
-    vpxorq      zmm7, zmm7, zmm4                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
     vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpshufb     zmm4, zmm10, zmm1                   ; C
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm10, zmm4, [r8 + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm4, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vpxorq      zmm8, zmm8, zmm9                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpshufb     zmm9, zmm10, zmm1                   ; C
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
     vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
     vpxorq      xmm3, xmm10, xmm3                   ; lengths: HI += it
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm4, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vpternlogq  zmm3, zmm10, zmm4, 0x96             ; C2: HI += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm7, zmm22                   ; AES: round 7
-    vpshufb     zmm7, zmm5, zmm1                    ; C
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm7, [r8 + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm7, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm7, [r8 + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vpternlogq  zmm3, zmm10, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     zmm7, zmm8, zmm26                   ; AES: round 11
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
-    vpshufb     zmm8, zmm8, zmm1                    ; C
-    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vpxorq      zmm8, zmm8, zmm9                    ; A = X + C
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
-    vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x00        ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm11, zmm8, [r8], 0x01             ; C1: A1·B0
-    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm6, zmm9, zmm11, 0x96             ; C1: LO += it
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm8, [r8 + 384], 0x10        ; C1: A0·K1
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
-    vpclmulqdq  zmm4, zmm8, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm30, zmm5                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vpshufb     zmm9, zmm6, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpxorq      zmm4, zmm9, zmm4                    ; A = X + C
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm4, [r8 + 384], 0x00        ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm4, [r8], 0x01             ; C1: A1·B0
+    vpxorq      zmm11, zmm28, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm7, zmm28, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm9, zmm4, 0x96              ; C1: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm10, zmm0, zmm1                   ; AES: counter block
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm8, zmm0, zmm8                    ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm12, zmm12, zmm1                  ; AES: counter block
-    vpxorq      xmm6, xmm6, xmm11                   ; lengths: LO += it
-    vpaddd      zmm0, zmm0, zmm7                    ; AES: 12 blocks ahead
+    vpclmulqdq  xmm9, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm1                  ; AES: counter block
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vpxorq      zmm10, zmm10, zmm4                  ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm4                    ; AES: + k_0
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm11, zmm12, zmm4                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm7, [r8 + 448], 0x00        ; C2: A0·K0
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm12, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 1
-    vpternlogq  zmm6, zmm4, zmm12, 0x96             ; C2: LO += it
-    vaesenc     zmm4, zmm10, zmm17                  ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 2
+    vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm11                 ; AES: + k_0
+    vpclmulqdq  zmm12, zmm9, [r8 + 448], 0x00       ; C2: A0·K0
+    vpxorq      zmm0, zmm0, zmm11                   ; AES: + k_0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 1
+    vpternlogq  zmm5, zmm12, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm11, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vpxorq      xmm3, xmm10, xmm3                   ; lengths: HI += it
-    vaesenc     zmm10, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm11, zmm7, [r8 + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 4
-    vpternlogq  zmm3, zmm11, zmm7, 0x96             ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     zmm7, zmm8, zmm20                   ; AES: round 5
-    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm1                    ; C
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm8, [r8 + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm12, zmm8, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vpclmulqdq  zmm11, zmm8, [r8 + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpshufb     zmm8, zmm5, zmm1                    ; C
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
-    vpclmulqdq  zmm11, zmm8, [r8 + 576], 0x00       ; C4: A0·K0
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm12, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 10
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm11, zmm8, [r8 + 576], 0x10       ; C4: A0·K1
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
-    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
-    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C4: HI += it
-    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 12
-    vaesenc     zmm8, zmm10, zmm28                  ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
+    vpxorq      xmm3, xmm11, xmm3                   ; lengths: HI += it
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
+    vpclmulqdq  zmm11, zmm9, [r8 + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
+    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
+    vmovdqu64   zmm9, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
+    vpclmulqdq  zmm12, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
+    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
+    vpshufb     zmm9, zmm6, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
+    vpclmulqdq  zmm11, zmm9, [r8 + 576], 0x00       ; C4: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm9, [r8 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm9, [r8 + 576], 0x10       ; C4: A0·K1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 11
+    vpclmulqdq  zmm9, zmm9, [r8 + 192], 0x11        ; C4: A1·B1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vpternlogq  zmm3, zmm11, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm9, zmm10, zmm26                  ; AES: round 12
     vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm28                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
     vpshufb     zmm10, zmm10, zmm1                  ; C
-    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
-    vpxorq      zmm9, zmm10, zmm9                   ; A = X + C
-    vaesenc     zmm0, zmm0, zmm29                   ; AES: round 13
-    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm11, zmm9, [r8 + 384], 0x00       ; C1: A0·K0
-    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpclmulqdq  zmm4, zmm9, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm10, zmm30, [r9 + 64]             ; AES: k_Nr + text
+    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
+    vpxorq      zmm4, zmm10, zmm4                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpxorq      zmm10, zmm28, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm4, [r8 + 384], 0x00       ; C1: A0·K0
     vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm6, zmm11, zmm4, 0x96             ; C1: LO += it
-    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
-    vpxorq      zmm4, zmm30, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm9, [r8 + 384], 0x10        ; C1: A0·K1
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
-    vpclmulqdq  zmm4, zmm9, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm30, zmm5                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpclmulqdq  zmm7, zmm4, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm28, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm11, zmm7, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm8                    ; AES: written
+    vpxorq      zmm7, zmm28, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm4, [r8 + 384], 0x10        ; C1: A0·K1
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [r11 + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm0, zmm5, 0x02
-    vmovdqu64   [rdx], ymm5                         ; written
+    vextracti64x2 xmm0, zmm6, 0x02
+    vmovdqu64   [rdx], ymm6                         ; written
     vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x03
+    vextracti64x2 xmm4, zmm6, 0x03
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
@@ -5782,12 +5809,13 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm5                         ; written
-    vextracti64x2 xmm0, zmm5, 0x01
+    vmovdqu64   [rdx], ymm6                         ; written
+    vextracti64x2 xmm0, zmm6, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x02
+    vextracti64x2 xmm4, zmm6, 0x02
     vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
@@ -5797,52 +5825,53 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm5                         ; written
+    vmovdqu64   [rdx], xmm6                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm0, zmm5, 0x01
-    vpxorq      xmm0, xmm0, xmm5                    ; what the end differs by
+    vextracti64x2 xmm0, zmm6, 0x01
+    vpxorq      xmm0, xmm0, xmm6                    ; what the end differs by
     vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm5, [rsi + rcx + 160]       ; in front
+    vpshufb     xmm4, xmm6, [rsi + rcx + 160]       ; in front
     vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm5                         ; written
-    jmp         .rest_out_done
+    vmovdqu64   [rdx], xmm6                         ; written
+    jmp         short .rest_out_done
 .rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx], xmm5, 0x00                   ; the first bytes
-    vpshufb     xmm0, xmm5, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx], xmm6, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm6, [rsi + rcx + 8]         ; the last bytes
     vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx], xmm5                         ; the first bytes
-    vpshufb     xmm0, xmm5, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx], xmm6                         ; the first bytes
+    vpshufb     xmm0, xmm6, [rsi + rcx + 12]        ; the last bytes
     vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx], xmm5, 0x00              ; the first bytes
+    vpextrb     byte [rdx], xmm6, 0x00              ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm0, xmm5, [rsi + rdi + 16]
+    vpshufb     xmm0, xmm6, [rsi + rdi + 16]
     vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm5, [rsi + rcx + 15]        ; the last bytes
+    vpshufb     xmm0, xmm6, [rsi + rcx + 15]        ; the last bytes
     vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm5                         ; written
+    vmovdqu64   [rdx], zmm6                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm0, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm0, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
@@ -5881,7 +5910,6 @@ gcm256_avx512_k_clmul1_x16_alike_open:
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .clear_last
 .clear_blocks:
@@ -5894,6 +5922,7 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 .clear_last:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r13
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x08
     jae         .clear_few_longest
     cmp         r13, 0x04
@@ -5952,15 +5981,16 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 
 ; void gcm256_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   seal each of count messages
-;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11
-;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack
+;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
+;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k1 k2 k3, 16 bytes of stack
 global gcm256_avx512_k_clmul1_x16_alike_seal_many:function (gcm256_avx512_k_clmul1_x16_alike_seal_many.end - gcm256_avx512_k_clmul1_x16_alike_seal_many)
 align 32
 gcm256_avx512_k_clmul1_x16_alike_seal_many:
     endbr64
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
-    sub         rsp, 520                            ; frame
+    push        r12                                 ; callee-saved
+    sub         rsp, 512                            ; frame
     mov         [rsp + 384], rdx
 .next:
     vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1]  ; numbers_1
@@ -5968,60 +5998,58 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 384]
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rdx, [rsi + 40]                     ; len
     mov         r8, [rsi + 48]                      ; aad_len
+    mov         rax, rdx
+    sub         rax, 0x01
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 256
+    jae         .one
+    cmp         r8, 0x11
+    jae         .one
     mov         rax, [rsi + 56]                     ; iv_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 40]                     ; len
     cmp         rax, rdx
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 136]                    ; iv_len
     cmp         rax, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 120]                    ; len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 128]                    ; aad_len
     cmp         rax, r8
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 216]                    ; iv_len
     cmp         rax, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 200]                    ; len
     cmp         rax, rdx
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 208]                    ; aad_len
     cmp         rax, r8
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 296]                    ; iv_len
     cmp         rax, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 280]                    ; len
     cmp         rax, rdx
-    jne         .one
+    jne         .mixed
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
-    jne         .one
-    mov         rax, r8
-    sub         rax, 0x01
-    cmp         rax, 0x10
-    jae         .one
-    mov         rax, rdx
-    sub         rax, 0x01
-    cmp         rax, 256
-    jae         .one
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jne         .mixed
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x81
     jae         .from_129
     cmp         rdx, 0x41
@@ -6095,10 +6123,13 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
     jne         .one
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm16, xmm16, xmm16                 ; AAD
+    cmp         r8, 0x00
+    je          .block_first                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm16{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm17{k2}{z}, [rax]                 ; AAD: aad
@@ -6190,9 +6221,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsp + 384]
     sub         rax, 0x04
     mov         [rsp + 384], rax
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
@@ -6202,6 +6231,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .block_group:
     mov         rax, [rsp + 384]
     cmp         rax, 0x04
@@ -6213,16 +6244,17 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, rdx
     jne         .block_no
     mov         rax, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .block_no
     mov         rax, [rsi + 136]                    ; iv_len
     cmp         rax, 0x0c
     jne         .block_no
     mov         rax, [rsi + 120]                    ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .block_no
     mov         rax, [rsi + 128]                    ; aad_len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .block_no
     mov         rax, [rsi + 216]                    ; iv_len
@@ -6243,10 +6275,13 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
     jne         .block_no
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm16, xmm16, xmm16                 ; AAD
+    cmp         r8, 0x00
+    je          .block_read                         ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm16{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm20{k2}{z}, [rax]                 ; AAD: aad
@@ -6456,7 +6491,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 56]                     ; iv_len
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .one
     mov         rax, [rsi + 40]                     ; len
@@ -6494,10 +6529,13 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
     jne         .one
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm13, xmm13, xmm13                 ; AAD
+    cmp         r8, 0x00
+    je          .alike_first                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm13{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm14{k2}{z}, [rax]                 ; AAD: aad
@@ -6641,9 +6679,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsp + 384]
     sub         rax, 0x04
     mov         [rsp + 384], rax
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
@@ -6653,29 +6689,32 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .alike_group:
     mov         rax, [rsp + 384]
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .alike_no
     mov         rax, [rsi + 56]                     ; iv_len
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .alike_no
     mov         rax, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .alike_no
     mov         rax, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .alike_no
     mov         rax, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .alike_no
     mov         rax, [rsi + 120]                    ; len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .alike_no
     mov         rax, [rsi + 128]                    ; aad_len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .alike_no
     mov         rax, [rsi + 216]                    ; iv_len
@@ -6696,10 +6735,13 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         rax, [rsi + 288]                    ; aad_len
     cmp         rax, r8
     jne         .alike_no
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm13, xmm13, xmm13                 ; AAD
+    cmp         r8, 0x00
+    je          .alike_read                         ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm13{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm20{k2}{z}, [rax]                 ; AAD: aad
@@ -7019,9 +7061,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm9, [rdi + 896]               ; k_8
     mov         eax, 4095
     kmovq       k1, rax                             ; 12 bytes
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_2_first
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -7031,7 +7074,6 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .rows_2_group:
     mov         rax, [rsp + 384]
     cmp         rax, 0x04
@@ -7046,6 +7088,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, r8
     jne         .rows_2_no
     mov         rax, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .rows_2_no
     mov         rax, [rsi + 120]                    ; len
@@ -7074,10 +7117,13 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, r8
     jne         .rows_2_no
 .rows_2_first:
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm10, xmm10, xmm10                 ; AAD
+    cmp         r8, 0x00
+    je          .rows_2_read                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm10{k2}{z}, [rax]                 ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm11{k2}{z}, [rax]                 ; AAD: aad
@@ -7454,6 +7500,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .rows_2_no:
     jmp         .next
 .from_129:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0xc1
     jae         .from_193
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
@@ -7464,10 +7511,6 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         eax, 4095
     kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_3_first
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -7476,6 +7519,9 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .rows_3_group:
     mov         rax, [rsp + 384]
     cmp         rax, 0x04
@@ -7487,17 +7533,17 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, rdx
     jne         .rows_3_no
     mov         rax, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .rows_3_no
     mov         rax, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jne         .rows_3_no
     mov         rax, [rsi + 120]                    ; len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, rdx
     jne         .rows_3_no
     mov         rax, [rsi + 128]                    ; aad_len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, r8
     jne         .rows_3_no
     mov         rax, [rsi + 216]                    ; iv_len
@@ -7519,10 +7565,13 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, r8
     jne         .rows_3_no
 .rows_3_first:
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm6, xmm6, xmm6                    ; AAD
+    cmp         r8, 0x00
+    je          .rows_3_read                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm6{k2}{z}, [rax]                  ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm7{k2}{z}, [rax]                  ; AAD: aad
@@ -8028,14 +8077,14 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jmp         .rows_3_group
 .rows_3_after_group:
 .rows_3_no:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .next
 .from_193:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
     mov         eax, 4095
     kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_4_first
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
@@ -8046,9 +8095,9 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .rows_4_group:
     mov         rax, [rsp + 384]
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .rows_4_no
     mov         rax, [rsi + 56]                     ; iv_len
@@ -8091,10 +8140,13 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, r8
     jne         .rows_4_no
 .rows_4_first:
-    mov         rax, -1                             ; AAD
-    bzhi        rax, rax, r8                        ; AAD
-    kmovq       k2, rax                             ; AAD
     mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm2, xmm2, xmm2                    ; AAD
+    cmp         r8, 0x00
+    je          .rows_4_read                        ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
     vmovdqu8    xmm2{k2}{z}, [rax]                  ; AAD: aad
     mov         rax, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm3{k2}{z}, [rax]                  ; AAD: aad
@@ -8740,6 +8792,392 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .rows_4_after_group:
 .rows_4_no:
     jmp         .next
+.mixed:
+    mov         rdx, [rsi + 40]                     ; len
+    mov         rax, rdx
+    sub         rax, 0x01
+    cmp         rax, 0x40
+    jae         .mixed_no
+    mov         r8, [rsi + 48]                      ; aad_len
+    mov         rax, r8
+    sub         rax, 0x01
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x10
+    jae         .mixed_no
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         r9, [rsi + 120]                     ; len
+    mov         rax, r9
+    sub         rax, 0x01
+    cmp         rax, 0x40
+    jae         .mixed_no
+    mov         r10, [rsi + 128]                    ; aad_len
+    mov         rax, r10
+    sub         rax, 0x01
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x10
+    jae         .mixed_no
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         r11, [rsi + 200]                    ; len
+    mov         rax, r11
+    sub         rax, 0x01
+    cmp         rax, 0x40
+    jae         .mixed_no
+    mov         rbx, [rsi + 208]                    ; aad_len
+    mov         rax, rbx
+    sub         rax, 0x01
+    cmp         rax, 0x10
+    jae         .mixed_no
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         rbp, [rsi + 280]                    ; len
+    mov         rax, rbp
+    sub         rax, 0x01
+    cmp         rax, 0x40
+    jae         .mixed_no
+    mov         r12, [rsi + 288]                    ; aad_len
+    mov         rax, r12
+    sub         rax, 0x01
+    cmp         rax, 0x10
+    jae         .mixed_no
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+.mixed_look_0:
+    mov         rax, -1
+    bzhi        rax, rax, r8
+    kmovq       k1, rax
+    mov         rax, [rsi + 8]                      ; aad
+    vmovdqu8    xmm0{k1}{z}, [rax]                  ; aad
+    vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; S
+.mixed_look_1:
+    mov         rax, -1
+    bzhi        rax, rax, r10
+    kmovq       k1, rax
+    mov         rax, [rsi + 88]                     ; aad
+    vmovdqu8    xmm1{k1}{z}, [rax]                  ; aad
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; S
+.mixed_look_2:
+    mov         rax, -1
+    bzhi        rax, rax, rbx
+    kmovq       k1, rax
+    mov         rax, [rsi + 168]                    ; aad
+    vmovdqu8    xmm2{k1}{z}, [rax]                  ; aad
+    vpshufb     xmm2, xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; S
+.mixed_look_3:
+    mov         rax, -1
+    bzhi        rax, rax, r12
+    kmovq       k1, rax
+    mov         rax, [rsi + 248]                    ; aad
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; aad
+    vpshufb     xmm3, xmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; S
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
+    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
+    vpxorq      zmm5, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+.mixed_cipher:
+    vinserti64x2 ymm0, ymm0, xmm1, 0x01
+    vinserti64x2 ymm1, ymm2, xmm3, 0x01
+    vshufi64x2  zmm0, zmm0, zmm1, 0x44              ; S
+    mov         rax, [rsi]                          ; AES: iv
+    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm2, zmm1, zmm1, 0x00              ; AES
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm3, zmm1, zmm1, 0x00              ; AES
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm6, zmm1, zmm1, 0x00              ; AES
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm7, zmm1, zmm1, 0x00              ; AES
+    vinserti64x2 ymm1, ymm2, xmm3, 0x01             ; AES
+    vinserti64x2 ymm8, ymm6, xmm7, 0x01             ; AES
+    vshufi64x2  zmm1, zmm1, zmm8, 0x44              ; AES: IV || 0
+    vpxorq      zmm1, zmm1, zmm5                    ; AES: J_0 + k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: IV || j, + k_0
+    vpxorq      zmm3, zmm3, zmm4                    ; AES: IV || j, + k_0
+    vpxorq      zmm5, zmm6, zmm4                    ; AES: IV || j, + k_0
+    vpxorq      zmm4, zmm7, zmm4                    ; AES: IV || j, + k_0
+    vbroadcasti64x2 zmm6, [rdi + 784]               ; AES: k_1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vbroadcasti64x2 zmm6, [rdi + 800]               ; AES: k_2
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vbroadcasti64x2 zmm6, [rdi + 816]               ; AES: k_3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vbroadcasti64x2 zmm6, [rdi + 832]               ; AES: k_4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 4
+    vbroadcasti64x2 zmm6, [rdi + 848]               ; AES: k_5
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 5
+    vbroadcasti64x2 zmm6, [rdi + 864]               ; AES: k_6
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 6
+    vbroadcasti64x2 zmm6, [rdi + 880]               ; AES: k_7
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 7
+    vbroadcasti64x2 zmm6, [rdi + 896]               ; AES: k_8
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 8
+    vbroadcasti64x2 zmm6, [rdi + 912]               ; AES: k_9
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 9
+    vbroadcasti64x2 zmm6, [rdi + 928]               ; AES: k_10
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 10
+    vbroadcasti64x2 zmm6, [rdi + 944]               ; AES: k_11
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 11
+    vbroadcasti64x2 zmm6, [rdi + 960]               ; AES: k_12
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 12
+    vbroadcasti64x2 zmm6, [rdi + 976]               ; AES: k_13
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
+    vbroadcasti64x2 zmm6, [rdi + 992]               ; AES: k_14
+    vaesenclast zmm2, zmm2, zmm6                    ; AES: keystream
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: keystream
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: keystream
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: keystream
+    vaesenclast zmm1, zmm1, zmm6                    ; AES: E_K(J_0)
+.mixed_text_0:
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k1, rax
+    mov         rax, [rsi + 16]                     ; in
+    mov         rcx, [rsi + 24]                     ; out
+    vmovdqu8    zmm6{k1}{z}, [rax]                  ; text
+    vpxorq      zmm2, zmm2, zmm6                    ; the other text
+    vmovdqu8    [rcx]{k1}, zmm2                     ; written
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; zero-padded
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    mov         rax, rdx
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm6, [rcx + 304]
+    vmovdqu64   zmm7, [rcx + 688]
+    vmovdqu64   xmm8, [rcx + 288]
+    vmovdqu64   xmm9, [rcx + 672]
+.mixed_text_1:
+    mov         rax, -1
+    bzhi        rax, rax, r9
+    kmovq       k1, rax
+    mov         rax, [rsi + 96]                     ; in
+    mov         rcx, [rsi + 104]                    ; out
+    vmovdqu8    zmm10{k1}{z}, [rax]                 ; text
+    vpxorq      zmm3, zmm3, zmm10                   ; the other text
+    vmovdqu8    [rcx]{k1}, zmm3                     ; written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; zero-padded
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    mov         rax, r9
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm10, [rcx + 304]
+    vmovdqu64   zmm11, [rcx + 688]
+    vmovdqu64   xmm12, [rcx + 288]
+    vmovdqu64   xmm13, [rcx + 672]
+.mixed_text_2:
+    mov         rax, -1
+    bzhi        rax, rax, r11
+    kmovq       k1, rax
+    mov         rax, [rsi + 176]                    ; in
+    mov         rcx, [rsi + 184]                    ; out
+    vmovdqu8    zmm14{k1}{z}, [rax]                 ; text
+    vpxorq      zmm5, zmm5, zmm14                   ; the other text
+    vmovdqu8    [rcx]{k1}, zmm5                     ; written
+    vmovdqu8    zmm5{k1}{z}, zmm5                   ; zero-padded
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    mov         rax, r11
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm14, [rcx + 304]
+    vmovdqu64   zmm15, [rcx + 688]
+    vmovdqu64   xmm16, [rcx + 288]
+    vmovdqu64   xmm17, [rcx + 672]
+.mixed_text_3:
+    mov         rax, -1
+    bzhi        rax, rax, rbp
+    kmovq       k1, rax
+    mov         rax, [rsi + 256]                    ; in
+    mov         rcx, [rsi + 264]                    ; out
+    vmovdqu8    zmm18{k1}{z}, [rax]                 ; text
+    vpxorq      zmm4, zmm4, zmm18                   ; the other text
+    vmovdqu8    [rcx]{k1}, zmm4                     ; written
+    vmovdqu8    zmm4{k1}{z}, zmm4                   ; zero-padded
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    mov         rax, rbp
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm18, [rcx + 304]
+    vmovdqu64   zmm19, [rcx + 688]
+    vmovdqu64   xmm20, [rcx + 288]
+    vmovdqu64   xmm21, [rcx + 672]
+.mixed_lengths:
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm22, rdx                          ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm23, r8                           ; AAD, lengths
+    vpunpcklqdq xmm22, xmm22, xmm23                 ; AAD, lengths: bits of both lengths, bytes reversed
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm23, r9                           ; AAD, lengths
+    shl         r10, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm24, r10                          ; AAD, lengths
+    vpunpcklqdq xmm23, xmm23, xmm24                 ; AAD, lengths: bits of both lengths, bytes reversed
+    shl         r11, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm24, r11                          ; AAD, lengths
+    shl         rbx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm25, rbx                          ; AAD, lengths
+    vpunpcklqdq xmm24, xmm24, xmm25                 ; AAD, lengths: bits of both lengths, bytes reversed
+    shl         rbp, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm25, rbp                          ; AAD, lengths
+    shl         r12, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm26, r12                          ; AAD, lengths
+    vpunpcklqdq xmm25, xmm25, xmm26                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vinserti64x2 ymm22, ymm22, xmm23, 0x01          ; AAD, lengths
+    vinserti64x2 ymm23, ymm24, xmm25, 0x01          ; AAD, lengths
+    vshufi64x2  zmm22, zmm22, zmm23, 0x44           ; AAD, lengths
+    vbroadcasti64x2 zmm23, [rdi + 304]              ; AAD, lengths
+    vbroadcasti64x2 zmm24, [rdi + 688]              ; AAD, lengths
+    vpclmulqdq  zmm25, zmm22, zmm24, 0x00           ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm26, zmm22, zmm24, 0x10           ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm24, zmm22, zmm23, 0x01           ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm22, zmm22, zmm23, 0x11           ; AAD, lengths: A1·B1
+    vinserti64x2 ymm8, ymm8, xmm12, 0x01            ; AAD, lengths
+    vinserti64x2 ymm12, ymm16, xmm20, 0x01          ; AAD, lengths
+    vshufi64x2  zmm8, zmm8, zmm12, 0x44             ; AAD, lengths: H^(m+2)
+    vinserti64x2 ymm9, ymm9, xmm13, 0x01            ; AAD, lengths
+    vinserti64x2 ymm12, ymm17, xmm21, 0x01          ; AAD, lengths
+    vshufi64x2  zmm9, zmm9, zmm12, 0x44             ; AAD, lengths: H^(m+2)
+    vpclmulqdq  zmm12, zmm0, zmm9, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm9, zmm0, zmm9, 0x10              ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm13, zmm0, zmm8, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm0, zmm0, zmm8, 0x11              ; AAD, lengths: A1·B1
+    vpternlogq  zmm25, zmm24, zmm12, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm26, zmm22, zmm9, 0x96            ; AAD, lengths: HI += it
+    vpxorq      zmm8, zmm25, zmm13                  ; AAD, lengths: LO += it
+    vpxorq      zmm0, zmm26, zmm0                   ; AAD, lengths: HI += it
+    vpclmulqdq  zmm9, zmm2, zmm7, 0x00              ; C: A0·K0
+    vpclmulqdq  zmm7, zmm2, zmm7, 0x10              ; C: A0·K1
+    vpclmulqdq  zmm12, zmm2, zmm6, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm2, zmm2, zmm6, 0x11              ; C: A1·B1
+    vpxorq      zmm6, zmm9, zmm12                   ; C: LO += it
+    vpxorq      zmm2, zmm7, zmm2                    ; C: HI += it
+    vpclmulqdq  zmm7, zmm3, zmm11, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm9, zmm3, zmm11, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm11, zmm3, zmm10, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm10, 0x11             ; C: A1·B1
+    vpxorq      zmm7, zmm7, zmm11                   ; C: LO += it
+    vpxorq      zmm3, zmm9, zmm3                    ; C: HI += it
+    vshufi64x2  zmm9, zmm6, zmm7, 0x44              ; C
+    vshufi64x2  zmm6, zmm6, zmm7, 0xee              ; C
+    vpxorq      zmm6, zmm9, zmm6                    ; C: add up lanes
+    vshufi64x2  zmm7, zmm2, zmm3, 0x44              ; C
+    vshufi64x2  zmm2, zmm2, zmm3, 0xee              ; C
+    vpxorq      zmm2, zmm7, zmm2                    ; C: add up lanes
+    vpclmulqdq  zmm3, zmm5, zmm15, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm7, zmm5, zmm15, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm9, zmm5, zmm14, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm14, 0x11             ; C: A1·B1
+    vpxorq      zmm3, zmm3, zmm9                    ; C: LO += it
+    vpxorq      zmm5, zmm7, zmm5                    ; C: HI += it
+    vpclmulqdq  zmm7, zmm4, zmm19, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm9, zmm4, zmm19, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm10, zmm4, zmm18, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm18, 0x11             ; C: A1·B1
+    vpxorq      zmm7, zmm7, zmm10                   ; C: LO += it
+    vpxorq      zmm4, zmm9, zmm4                    ; C: HI += it
+    vshufi64x2  zmm9, zmm3, zmm7, 0x44              ; C
+    vshufi64x2  zmm3, zmm3, zmm7, 0xee              ; C
+    vpxorq      zmm3, zmm9, zmm3                    ; C: add up lanes
+    vshufi64x2  zmm7, zmm5, zmm4, 0x44              ; C
+    vshufi64x2  zmm4, zmm5, zmm4, 0xee              ; C
+    vpxorq      zmm4, zmm7, zmm4                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm6, zmm3, 0x88              ; C
+    vshufi64x2  zmm3, zmm6, zmm3, 0xdd              ; C
+    vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C
+    vshufi64x2  zmm3, zmm2, zmm4, 0x88              ; C
+    vshufi64x2  zmm2, zmm2, zmm4, 0xdd              ; C
+    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C
+    vpclmulqdq  zmm0, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
+    vpxorq      zmm0, zmm0, zmm1                    ; tags: tags
+    mov         rax, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rax], xmm0                         ; tags: lane 0
+    mov         rax, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x01                 ; tags: lane 1
+    mov         rax, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x02                 ; tags: lane 2
+    mov         rax, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
+    jmp         .next
+.mixed_no:
 .one:
     mov         [rsp + 320], rsi
     mov         rcx, [rsi]                          ; iv
@@ -8757,6 +9195,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rbp, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, rax
     ja          .one_refused
     cmp         r8, 0x0c
@@ -8858,7 +9297,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; counter, last word first
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x11
     jae         .one_more
     vpxorq      xmm1, xmm1, xmm1
@@ -9090,82 +9530,80 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm1, xmm1, xmm2                    ; S = X + the last block
 .one_text:
     mov         r9, rbx
-    vbroadcasti64x2 zmm2, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm13, [rdi + 784]              ; k_1
-    vbroadcasti64x2 zmm15, [rdi + 800]              ; k_2
-    vbroadcasti64x2 zmm16, [rdi + 816]              ; k_3
-    vbroadcasti64x2 zmm17, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm18, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm19, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm20, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm21, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm22, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm23, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm25, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm26, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm27, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm28, [rdi + 992]              ; k_14
-    vpshufb     zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; counter block
+    vbroadcasti64x2 zmm11, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm12, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm13, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm14, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm15, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm17, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm18, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm19, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm22, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm23, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm24, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm25, [rdi + 992]              ; k_14
+    vpshufb     zmm2, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jae         .one_groups
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm4, rbx
+    vmovq       xmm3, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm5, rbp
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
+    vmovq       xmm4, rbp
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
     cmp         r9, 0x41
     jae         .one_alone_more
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jae         .one_alone_from_17
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x01
     jae         .one_alone_from_1
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm0, zmm3, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm0, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm2, zmm0                    ; AES: + k_0
     vmovdqu64   xmm2, [rdi + 784]                   ; AES: k_1
+    vpclmulqdq  xmm4, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
-    vpclmulqdq  xmm2, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vmovdqu64   xmm3, [rdi + 800]                   ; AES: k_2
-    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 2
-    vpclmulqdq  xmm3, xmm1, [rcx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vpclmulqdq  xmm2, xmm1, [rcx + 368], 0x00       ; S: A0·K0
     vmovdqu64   xmm5, [rdi + 816]                   ; AES: k_3
     vaesenc     xmm0, xmm0, xmm5                    ; AES: round 3
-    vmovdqu64   xmm5, [rdi + 832]                   ; AES: k_4
-    vpternlogq  xmm6, xmm2, xmm3, 0x96              ; S: LO += it
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 4
+    vpternlogq  xmm6, xmm4, xmm2, 0x96              ; S: LO += it
+    vmovdqu64   xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
     vmovdqu64   xmm2, [rdi + 848]                   ; AES: k_5
+    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
     vmovdqu64   xmm2, [rdi + 864]                   ; AES: k_6
     vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
-    vpclmulqdq  xmm2, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpclmulqdq  xmm2, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
     vmovdqu64   xmm3, [rdi + 880]                   ; AES: k_7
     vaesenc     xmm0, xmm0, xmm3                    ; AES: round 7
-    vmovdqu64   xmm3, [rdi + 896]                   ; AES: k_8
-    vpclmulqdq  xmm4, xmm1, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 8
-    vmovdqu64   xmm3, [rdi + 912]                   ; AES: k_9
-    vpternlogq  xmm5, xmm2, xmm4, 0x96              ; S: HI += it
-    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 9
+    vpclmulqdq  xmm3, xmm1, [rcx + 368], 0x10       ; S: A0·K1
+    vmovdqu64   xmm4, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 8
+    vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; S: HI += it
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 9
     vmovdqu64   xmm2, [rdi + 928]                   ; AES: k_10
     vaesenc     xmm0, xmm0, xmm2                    ; AES: round 10
     vpclmulqdq  xmm2, xmm1, [rcx - 16], 0x01        ; S: A1·B0
     vmovdqu64   xmm3, [rdi + 944]                   ; AES: k_11
     vaesenc     xmm0, xmm0, xmm3                    ; AES: round 11
-    vmovdqu64   xmm3, [rdi + 960]                   ; AES: k_12
-    vpxorq      xmm4, xmm6, xmm2                    ; S: LO += it
-    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 12
+    vpxorq      xmm3, xmm6, xmm2                    ; S: LO += it
+    vmovdqu64   xmm2, [rdi + 960]                   ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 12
     vmovdqu64   xmm2, [rdi + 976]                   ; AES: k_13
     vpclmulqdq  xmm1, xmm1, [rcx - 16], 0x11        ; S: A1·B1
     vaesenc     xmm0, xmm0, xmm2                    ; AES: round 13
-    vaesenclast xmm0, xmm0, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm0, xmm0, xmm25                   ; AES: E_K(J_0)
     vpxorq      xmm1, xmm5, xmm1                    ; S: HI += it
     vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
     jmp         .one_alone_reduce
@@ -9176,98 +9614,99 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     sub         rax, r9
     cmp         r9, 0x08
     jae         .one_alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm5, [r10]                         ; the first bytes
-    vmovd       xmm6, [r10 + r9 - 4]                ; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovd       xmm4, [r10]                         ; the first bytes
+    vmovd       xmm5, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm5, rcx
+    vmovq       xmm4, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm5, xmm5, xmm6
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm5, [r10]                         ; the first bytes
-    vmovq       xmm6, [r10 + r9 - 8]                ; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovq       xmm4, [r10]                         ; the first bytes
+    vmovq       xmm5, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
 .one_alone_in_1_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
     vpclmulqdq  xmm6, xmm1, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm1, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
+    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm1, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
     vpclmulqdq  xmm3, xmm1, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
     vpclmulqdq  xmm1, xmm1, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm25, zmm4                   ; AES: k_Nr + text
     vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
     vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
     vpandq      zmm0, zmm7, [rax + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
     vpclmulqdq  zmm2, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
@@ -9293,134 +9732,137 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm4, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
     vpclmulqdq  xmm6, xmm1, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm1, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
+    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm1, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
     vpclmulqdq  xmm3, xmm1, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
     vpclmulqdq  xmm1, xmm1, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm25, zmm4                   ; AES: k_Nr + text
     vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
     vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
     vpandq      zmm0, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
     vpclmulqdq  zmm2, zmm0, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [rcx + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [rcx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm7                         ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .one_alone_from_49
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm5, [r10]                         ; whole blocks
-    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
+    vmovdqu64   xmm4, [r10]                         ; whole blocks
+    vmovdqu64   xmm5, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
     vpclmulqdq  xmm6, xmm1, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm1, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
+    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm1, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
     vpclmulqdq  xmm3, xmm1, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
     vpclmulqdq  xmm1, xmm1, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm25, zmm4                   ; AES: k_Nr + text
     vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
     vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
     vpandq      zmm0, zmm7, [rax + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
     vpclmulqdq  zmm2, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm7                         ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm0, zmm7, 0x01
@@ -9433,67 +9875,68 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .one_alone_from_33:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm5, [r10]                         ; whole blocks
-    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
+    vmovdqu64   ymm4, [r10]                         ; whole blocks
+    vmovdqu64   xmm5, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
     vpclmulqdq  xmm6, xmm1, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm1, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
+    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm1, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
     vpclmulqdq  xmm3, xmm1, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
     vpclmulqdq  xmm1, xmm1, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm25, zmm4                   ; AES: k_Nr + text
     vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
     vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
     vpandq      zmm0, zmm7, [rax + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
     vpclmulqdq  zmm2, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
     vmovdqu64   [r11], ymm7                         ; written
     vextracti64x2 xmm0, zmm7, 0x01
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
@@ -9503,75 +9946,75 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpshufb     xmm0, xmm0, [rax + r9 + 144]        ; in front
     vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
     vmovdqu64   [r11 + r9 - 16], xmm0               ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_49:
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm5, [r10]                         ; whole blocks
-    vinserti64x2 zmm5, zmm5, [r10 + 32], 0x02       ; and the third
-    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
+    vmovdqu64   ymm4, [r10]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm5, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
     vpclmulqdq  xmm6, xmm1, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm1, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
+    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm1, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
     vpclmulqdq  xmm3, xmm1, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
     vpclmulqdq  xmm1, xmm1, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm25, zmm4                   ; AES: k_Nr + text
     vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
     vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
     vpandq      zmm0, zmm7, [rax + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
     vpclmulqdq  zmm2, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
     vextracti64x2 xmm0, zmm7, 0x02
     vmovdqu64   [r11], ymm7                         ; written
     vmovdqu64   [r11 + 32], xmm0                    ; written
@@ -9584,62 +10027,63 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [r11 + r9 - 16], xmm0               ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm5, [r10]                         ; whole blocks
+    vmovdqu64   zmm4, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
     vpclmulqdq  xmm6, xmm1, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm1, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
+    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vpclmulqdq  xmm5, xmm1, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
     vpclmulqdq  xmm3, xmm1, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
     vpclmulqdq  xmm1, xmm1, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm25, zmm4                   ; AES: k_Nr + text
     vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
     vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
     vpshufb     zmm2, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm5, zmm2, [rcx + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm6, zmm2, [rcx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm3, zmm4, zmm6, 0x96              ; C1: LO += it
     vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
     vmovdqu64   [r11], zmm0                         ; written
     jmp         .one_alone_reduce
@@ -9653,373 +10097,376 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         rdx, r9
     sub         rdx, rax                            ; bytes before the last register
     lea         rsi, [r10 + rdx]                    ; the last register
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_alone_in_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm5, [rsi]                         ; whole blocks
-    vinserti64x2 zmm5, zmm5, [rsi + 32], 0x02       ; and the third
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
+    vmovdqu64   ymm4, [rsi]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm5, [rsi]                         ; whole blocks
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
+    vmovdqu64   ymm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm5, [rsi]                         ; whole blocks
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
+    vmovdqu64   xmm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rcx + 32]              ; those of the last block, zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm4, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rcx + 32]              ; those of the last block, zero-padded
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm5, [rsi]                         ; whole blocks
+    vmovdqu64   zmm4, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
     lea         r8, [rdi + 304]
     sub         r8, rsi                             ; H^(m+1)
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_alone_over_3
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vaesenc     zmm3, zmm6, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm5, zmm5, zmm6                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm6                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
     vpclmulqdq  xmm7, xmm1, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
     vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 8
     vpclmulqdq  xmm6, xmm1, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm4, xmm1, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm3, zmm5, zmm20                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 11
+    vpclmulqdq  xmm5, xmm1, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm6, zmm3, zmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm8, xmm5                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm5, zmm6, zmm24                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
     vpclmulqdq  xmm1, xmm1, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm25, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm3, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm25, zmm4                   ; AES: k_Nr + text
     vpxorq      xmm1, xmm7, xmm1                    ; S: HI += it
-    vaesenclast zmm9, zmm0, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm0, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm4, zmm0, [r8 + 448], 0x00        ; C2: A0·K0
     vpclmulqdq  zmm5, zmm0, [r8 + 448], 0x10        ; C2: A0·K1
     vpclmulqdq  zmm6, zmm0, [r8 + 64], 0x01         ; C2: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm4, zmm6, 0x96              ; C2: LO += it
     vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
     vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm5, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm9, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm9, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm2                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm5, zmm5, zmm7                    ; AES: + k_0
+    vpxorq      zmm6, zmm6, zmm7                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 2
     vpclmulqdq  xmm8, xmm1, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vpternlogq  xmm9, xmm3, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm3, zmm6, zmm17                   ; AES: round 4
-    vaesenc     zmm6, zmm7, zmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
+    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 8
     vpclmulqdq  xmm7, xmm1, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm6, zmm23                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm3, zmm5, zmm20                   ; AES: round 10
+    vaesenc     zmm5, zmm6, zmm20                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 11
     vpclmulqdq  xmm6, xmm1, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vaesenc     zmm7, zmm4, zmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm9, xmm6                    ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vaesenc     zmm6, zmm7, zmm27                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm7, zmm3, zmm23                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm9, xmm6                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm6, zmm7, zmm24                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm1, xmm1, [r8 - 16], 0x11         ; S: A1·B1
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm25, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm3, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
+    vpxorq      zmm6, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
     vpxorq      xmm1, xmm8, xmm1                    ; S: HI += it
-    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm25, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm6, zmm4, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm0, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm4, zmm0, [r8 + 512], 0x00        ; C3: A0·K0
     vpclmulqdq  zmm5, zmm0, [r8 + 512], 0x10        ; C3: A0·K1
     vpclmulqdq  zmm6, zmm0, [r8 + 128], 0x01        ; C3: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm4, zmm6, 0x96              ; C3: LO += it
     vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
     vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm5, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
     vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm10, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm2                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm2                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm5, zmm5, zmm8                    ; AES: + k_0
+    vpxorq      zmm6, zmm6, zmm8                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm8                    ; AES: + k_0
+    vpxorq      zmm8, zmm2, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     xmm8, xmm8, xmm11                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 2
     vpclmulqdq  xmm9, xmm1, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vpternlogq  xmm10, xmm3, xmm9, 0x96             ; S: LO += it
-    vaesenc     zmm3, zmm6, zmm17                   ; AES: round 4
-    vaesenc     zmm6, zmm7, zmm17                   ; AES: round 4
-    vaesenc     zmm7, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     xmm8, xmm8, xmm12                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vpternlogq  xmm10, xmm2, xmm9, 0x96             ; S: LO += it
+    vaesenc     xmm2, xmm8, xmm13                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 8
     vpclmulqdq  xmm8, xmm1, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm6, zmm23                   ; AES: round 10
-    vaesenc     zmm6, zmm7, zmm23                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vpternlogq  xmm9, xmm3, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vaesenc     zmm3, zmm5, zmm20                   ; AES: round 10
+    vaesenc     zmm5, zmm6, zmm20                   ; AES: round 10
+    vaesenc     zmm6, zmm7, zmm20                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 11
     vpclmulqdq  xmm7, xmm1, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vaesenc     zmm8, zmm4, zmm26                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm10, xmm7                   ; S: LO += it
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vaesenc     zmm7, zmm8, zmm27                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
-    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm8, zmm3, zmm23                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm10, xmm7                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm7, zmm8, zmm24                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
     vpclmulqdq  xmm1, xmm1, [r8 - 16], 0x11         ; S: A1·B1
-    vpxorq      zmm2, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm25, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm3, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm7, zmm28, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      zmm7, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm7, zmm25, [r10 + 128]            ; AES: k_Nr + text
     vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
     vpxorq      xmm1, xmm9, xmm1                    ; S: HI += it
-    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
+    vpxorq      zmm4, zmm25, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm4                    ; AES: last round: the other text
     vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm3, zmm5, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm7, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm4, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm6, zmm4, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm0, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm4, zmm0, [r8 + 576], 0x00        ; C4: A0·K0
     vpclmulqdq  zmm5, zmm0, [r8 + 576], 0x10        ; C4: A0·K1
     vpclmulqdq  zmm6, zmm0, [r8 + 192], 0x01        ; C4: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm4, zmm6, 0x96              ; C4: LO += it
     vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C4: HI += it
     vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
     vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r11 + rdx]                    ; the last register
     cmp         rax, 0x40
     jae         .one_alone_out_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
     vextracti64x2 xmm0, zmm9, 0x02
@@ -10034,7 +10481,6 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
     vmovdqu64   [rcx], ymm9                         ; written
@@ -10048,6 +10494,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_33:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
     vmovdqu64   [rcx], xmm9                         ; written
@@ -10058,6 +10505,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpshufb     xmm2, xmm9, [rdx + rax + 160]       ; in front
     vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm0              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
     vmovdqu64   xmm0, [rcx - 16]                    ; the block before
@@ -10072,8 +10520,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [rcx], zmm9                         ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm0, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm3, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm1, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
@@ -10084,232 +10532,235 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm9, zmm0, zmm6                    ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm10, zmm0, zmm7                   ; AES: 8 blocks ahead
-    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm11, zmm0, zmm4                   ; AES: 12 blocks ahead
-    vpclmulqdq  xmm12, xmm1, [rdi + 688], 0x00      ; A0·K0
-    vpshufb     zmm11, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
-    vpxorq      zmm8, zmm8, zmm2                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm2                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm2                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm2                  ; AES: + k_0
-    vpxorq      zmm3, zmm3, zmm2                    ; AES: + k_0
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm1, [rdi + 304], 0x01      ; A1·B0
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
-    vpxorq      xmm12, xmm12, xmm14                 ; LO += it
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vpclmulqdq  xmm24, xmm1, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
+    vmovdqu64   zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_words_0]  ; words_0
+    vpshufb     zmm5, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm9, xmm1, [rdi + 688], 0x00       ; A0·K0
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm3                    ; AES: the next counters
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm5, zmm5, zmm10                   ; AES: + k_0
+    vpxorq      zmm6, zmm6, zmm10                   ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm10                   ; AES: + k_0
+    vpclmulqdq  xmm10, xmm1, [rdi + 304], 0x01      ; A1·B0
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
+    vpxorq      xmm9, xmm9, xmm10                   ; LO += it
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vpclmulqdq  xmm21, xmm1, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 6
     vpclmulqdq  xmm1, xmm1, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 8
-    vpshufd     xmm14, xmm12, 0x4e                  ; (LO1, LO0)
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
-    vpternlogq  xmm24, xmm1, xmm14, 0x96            ; + HI
-    vaesenc     zmm1, zmm11, zmm23                  ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm11, xmm12, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vpxorq      xmm11, xmm11, xmm24                 ; RES = fold(LO) + HI
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm8                         ; AES: written
-    vpxorq      zmm3, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
-    vpxorq      zmm3, zmm28, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm3                  ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
-    vpxorq      zmm3, zmm28, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 8
+    vpshufd     xmm10, xmm9, 0x4e                   ; (LO1, LO0)
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 10
+    vpternlogq  xmm21, xmm1, xmm10, 0x96            ; + HI
+    vaesenc     zmm1, zmm7, zmm20                   ; AES: round 10
+    vaesenc     zmm7, zmm8, zmm20                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 12
+    vpclmulqdq  xmm8, xmm9, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm25                   ; AES: E_K(J_0)
+    vpxorq      xmm8, xmm8, xmm21                   ; RES = fold(LO) + HI
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm25, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm2, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm2, zmm25, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm1, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpxorq      zmm1, zmm25, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm1, zmm7, zmm1                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm1                   ; AES: written
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; k_0
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; counter block
+    vpxorq      zmm28, zmm9, zmm7                   ; + k_0
+    vpshufd     zmm7, zmm7, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .one_group:
-    vpshufb     zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
-    vpaddd      zmm12, zmm0, zmm6                   ; AES: 4 blocks ahead
-    vpshufb     zmm12, zmm12, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufd     zmm9, zmm0, 0x00                    ; AES
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpaddd      zmm0, zmm0, zmm3                    ; AES: the next counters
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
-    vpaddd      zmm14, zmm0, zmm7                   ; AES: 8 blocks ahead
-    vpshufb     zmm14, zmm14, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm31, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm24, zmm0, zmm4                   ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
-    vpclmulqdq  zmm29, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm3, zmm3, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm30, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm12, zmm12, zmm2                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
-    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm30, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm12, zmm12, zmm13                 ; AES: round 1
-    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 1
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 2
-    vpclmulqdq  zmm29, zmm1, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 2
-    vpternlogq  zmm30, zmm10, zmm29, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
-    vaesenc     zmm10, zmm12, zmm16                 ; AES: round 3
-    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
-    vaesenc     zmm12, zmm14, zmm16                 ; AES: round 3
-    vaesenc     zmm14, zmm24, zmm16                 ; AES: round 3
-    vpclmulqdq  zmm24, zmm1, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
-    vpclmulqdq  zmm29, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 4
-    vaesenc     zmm14, zmm14, zmm17                 ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
-    vpternlogq  zmm31, zmm24, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 5
+    vpaddd      zmm9, zmm9, zmm4                    ; AES: four registers' numbers
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: as in memory
+    vpclmulqdq  zmm29, zmm2, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpxorq      zmm9, zmm9, zmm7                    ; AES: + k_0
+    vmovdqa64   zmm10, zmm28
+    vpshufd     zmm10{k1}, zmm9, 0xff               ; AES
+    vpclmulqdq  zmm21, zmm2, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vmovdqa64   zmm26, zmm28
+    vpshufd     zmm26{k1}, zmm9, 0xaa               ; AES
+    vmovdqa64   zmm27, zmm28
+    vpshufd     zmm27{k1}, zmm9, 0x55               ; AES
+    vpshufd     zmm28{k1}, zmm9, 0x00               ; AES
+    vpclmulqdq  zmm9, zmm1, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 1
+    vpternlogq  zmm29, zmm21, zmm9, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm9, zmm26, zmm11                  ; AES: round 1
+    vaesenc     zmm21, zmm27, zmm11                 ; AES: round 1
+    vpclmulqdq  zmm30, zmm2, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm26, zmm28, zmm11                 ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 2
+    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 2
+    vpclmulqdq  zmm27, zmm1, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 3
+    vpternlogq  zmm30, zmm2, zmm27, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm2, zmm9, zmm13                   ; AES: round 3
+    vaesenc     zmm9, zmm21, zmm13                  ; AES: round 3
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vaesenc     zmm21, zmm26, zmm13                 ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 4
+    vpclmulqdq  zmm26, zmm1, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 4
+    vpclmulqdq  zmm27, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 5
+    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 5
     vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm24, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 6
-    vpternlogq  zmm30, zmm1, zmm24, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm14, zmm19                  ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 7
-    vpxorq      zmm8, zmm8, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
-    vpclmulqdq  zmm11, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm14, zmm8, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
-    vpternlogq  zmm31, zmm11, zmm14, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm11, zmm12, zmm22                 ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
-    vpclmulqdq  zmm12, zmm8, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm9, zmm10, zmm25                  ; AES: round 11
-    vaesenc     zmm10, zmm11, zmm25                 ; AES: round 11
-    vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vpxorq      zmm11, zmm31, zmm11                 ; C1·H^4: LO += it
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vpshufd     zmm12, zmm11, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vpternlogq  zmm30, zmm8, zmm12, 0x96            ; reduce: + HI
-    vpxorq      zmm8, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm3, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11], zmm8                         ; AES: written
-    vpxorq      zmm11, zmm28, [r10 + 64]            ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, zmm30                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm9                    ; AES: written
-    vextracti64x4 ymm11, zmm3, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm12, zmm28, [r10 + 128]           ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm12                 ; AES: last round: the other text
-    vpxorq      ymm3, ymm3, ymm11                   ; reduce: add up the lanes
-    vmovdqu64   [r11 + 128], zmm10                  ; AES: written
-    vpxorq      zmm11, zmm28, [r10 + 192]           ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm11                   ; AES: last round: the other text
-    vextracti64x2 xmm11, ymm3, 0x01                 ; reduce: upper lanes
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 6
+    vpclmulqdq  zmm26, zmm6, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 6
+    vpternlogq  zmm30, zmm1, zmm26, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm10, zmm17                  ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 7
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 7
+    vaesenc     zmm10, zmm21, zmm17                 ; AES: round 7
+    vpxorq      zmm5, zmm5, zmm8                    ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 8
+    vaesenc     zmm8, zmm9, zmm18                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 9
+    vpclmulqdq  zmm21, zmm5, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 9
+    vpternlogq  zmm29, zmm9, zmm21, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm10, zmm19                  ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm5, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 11
+    vpternlogq  zmm30, zmm6, zmm10, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 11
+    vaesenc     zmm6, zmm8, zmm22                   ; AES: round 11
+    vpclmulqdq  zmm8, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 12
+    vpxorq      zmm8, zmm29, zmm8                   ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 12
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 13
+    vpshufd     zmm10, zmm8, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenc     zmm21, zmm6, zmm24                  ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 13
+    vpternlogq  zmm30, zmm5, zmm10, 0x96            ; reduce: + HI
+    vpxorq      zmm5, zmm25, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm6, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, zmm30                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm6, zmm2, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vextracti64x4 ymm8, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm2, zmm25, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpxorq      ymm8, ymm1, ymm8                    ; reduce: add up the lanes
+    vpxorq      zmm1, zmm25, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm1, zmm9, zmm1                    ; AES: last round: the other text
+    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
     vmovdqu64   [r11 + 192], zmm1                   ; AES: written
-    vpxorq      xmm11, xmm3, xmm11                  ; reduce: add up the lanes
+    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
@@ -10320,8 +10771,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     shl         rbx, 0x03                           ; bits
     vmovq       xmm3, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm5, rbp
-    vpunpcklqdq xmm3, xmm3, xmm5                    ; bits of both lengths, bytes reversed
+    vmovq       xmm4, rbp
+    vpunpcklqdq xmm4, xmm3, xmm4                    ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -10333,533 +10784,539 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     lea         rsi, [r10 + rdx]                    ; the last register
     cmp         rax, 0x40
     jae         .one_rest_in_longest
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm5, [rsi]                         ; whole blocks
-    vinserti64x2 zmm5, zmm5, [rsi + 32], 0x02       ; and the third
-    vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm12, 0x03            ; with them
+    vmovdqu64   ymm3, [rsi]                         ; whole blocks
+    vinserti64x2 zmm3, zmm3, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm3, xmm7, 0x03             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm5, [rsi]                         ; whole blocks
-    vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm12, 0x02            ; with them
+    vmovdqu64   ymm3, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm3, xmm7, 0x02             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm5, [rsi]                         ; whole blocks
-    vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm12, 0x01            ; with them
+    vmovdqu64   xmm3, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm3, xmm7, 0x01             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm7, [rsi]                         ; whole blocks
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm5, [rsi]                         ; the first bytes
-    vmovq       xmm12, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm12, xmm12, [rcx + 24]            ; in their places
-    vporq       xmm5, xmm5, xmm12                   ; zero-padded
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm7, [rsi + rax - 8]               ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm3, xmm7                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm5, [rsi]                         ; the first bytes
-    vmovd       xmm12, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm12, xmm12, [rcx + 20]            ; in their places
-    vporq       xmm5, xmm5, xmm12                   ; zero-padded
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm7, [rsi + rax - 4]               ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm3, xmm7                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r8d, byte [rsi]                     ; byte 0
-    vmovq       xmm5, r8
+    vmovq       xmm3, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, rax
     shr         r8, 0x01
     movzx       r8d, byte [rsi + r8]                ; byte n >> 1
-    vmovq       xmm12, r8
+    vmovq       xmm7, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm12, xmm12, 0x01
-    vporq       xmm5, xmm5, xmm12
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm3, xmm3, xmm7
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm12, rsi
+    vmovq       xmm7, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm12, xmm12, 0x02
-    vporq       xmm5, xmm5, xmm12
-    vpandq      xmm5, xmm5, [rcx + 112]             ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm3, xmm3, xmm7
+    vpandq      xmm7, xmm3, [rcx + 112]             ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm5, [rsi]                         ; whole blocks
+    vmovdqu64   zmm7, [rsi]                         ; whole blocks
 .one_rest_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
     lea         r8, [rdi + 304]
     sub         r8, rsi                             ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x81
     jae         .one_rest_over_2
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vpshufb     zmm4, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
-    vpclmulqdq  zmm7, zmm4, [rdi + 576], 0x00       ; C3·H^2: A0·K0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm2, zmm4, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm6, zmm1, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpternlogq  zmm7, zmm2, zmm6, 0x96              ; C2·H^3: LO += it
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm10, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm2, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm4, zmm1, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vpshufb     zmm2, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
-    vpclmulqdq  zmm4, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm21, zmm2, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vbroadcasti64x2 zmm3, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  zmm9, zmm2, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm10, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
+    vpternlogq  zmm21, zmm9, zmm10, 0x96            ; C2·H^3: LO += it
+    vpclmulqdq  zmm9, zmm2, [rdi + 576], 0x10       ; C3·H^2: A0·K1
+    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vpclmulqdq  zmm3, zmm1, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm9, zmm2, zmm3, 0x96              ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vpshufb     zmm2, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vpclmulqdq  zmm3, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
     vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C1·H^4: LO += it
+    vpternlogq  zmm21, zmm3, zmm6, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
     vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm2, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm10, zmm1, zmm4, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vpshufb     zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
-    vpxorq      zmm1, zmm1, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm2, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm6, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm2, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpternlogq  zmm9, zmm1, zmm3, 0x96              ; C1·H^4: HI += it
+    vpshufb     zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vpxorq      zmm1, zmm1, zmm8                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm21, zmm3, zmm5, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm4, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpternlogq  zmm9, zmm2, zmm3, 0x96              ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
     vpclmulqdq  zmm2, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vpxorq      zmm2, zmm7, zmm2                    ; C1·H^4: LO += it
+    vpxorq      zmm2, zmm21, zmm2                   ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
     vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vpshufd     zmm4, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm10, zmm1, zmm4, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm1, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      xmm4, xmm1, xmm4                    ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm1, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
-    vpxorq      xmm1, xmm1, xmm3                    ; lengths: HI += it
+    vpshufd     zmm3, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vpternlogq  zmm9, zmm1, zmm3, 0x96              ; reduce: + HI
+    vpclmulqdq  xmm1, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm3, xmm1, xmm3                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm5, zmm25, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm1, xmm1, xmm4                    ; lengths: HI += it
     vpclmulqdq  zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm0, zmm2, zmm10                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm2                    ; reduce: add up the lanes
+    vpxorq      zmm2, zmm2, zmm9                    ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm10, zmm0, zmm5                   ; AES: last round: the other text
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm11, xmm0, xmm2                   ; reduce: add up the lanes
-    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpxorq      xmm8, xmm0, xmm2                    ; reduce: add up the lanes
+    vpandq      zmm0, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm8                    ; A = X + C
     vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm4, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
-    vpshufb     zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpshufb     zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
-    vpaddd      zmm0, zmm0, zmm6                    ; AES: 4 blocks ahead
-    vpclmulqdq  zmm12, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm26, zmm2, [rdi + 576], 0x00      ; C3·H^2: A0·K0
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm6, zmm4, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpxorq      zmm7, zmm7, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm10, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpternlogq  zmm12, zmm6, zmm10, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm2, zmm7, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm10, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm6, zmm1, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpshufb     zmm4, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm2, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpclmulqdq  zmm21, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm3, zmm3, zmm10                   ; AES: + k_0
+    vpternlogq  zmm26, zmm9, zmm21, 0x96            ; C2·H^3: LO += it
+    vpxorq      zmm0, zmm0, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm10, zmm2, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 1
+    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm1, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 2
+    vpternlogq  zmm10, zmm2, zmm9, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vpshufb     zmm2, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
     vpclmulqdq  zmm6, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 4
-    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm2, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vpternlogq  zmm26, zmm6, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 4
     vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 5
     vpternlogq  zmm10, zmm1, zmm6, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 6
-    vpxorq      zmm1, zmm1, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
-    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm4, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm6, zmm12, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpshufb     zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 6
+    vpxorq      zmm1, zmm1, zmm8                    ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm2, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpternlogq  zmm10, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm3, zmm19                   ; AES: round 9
+    vpclmulqdq  zmm3, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vpxorq      zmm5, zmm26, zmm3                   ; C1·H^4: LO += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 10
     vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vpshufd     zmm4, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
-    vpternlogq  zmm10, zmm1, zmm4, 0x96             ; reduce: + HI
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm1, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm1, xmm4                    ; lengths: LO += it
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm1, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vpxorq      xmm1, xmm1, xmm3                    ; lengths: HI += it
-    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm6, zmm10                   ; reduce: RES = fold(LO) + HI
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 11
+    vpternlogq  zmm10, zmm1, zmm3, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vpclmulqdq  xmm1, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 12
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm3, xmm1, xmm3                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpclmulqdq  xmm1, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 13
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vpxorq      xmm1, xmm1, xmm4                    ; lengths: HI += it
+    vpxorq      zmm4, zmm25, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm5, zmm10                   ; reduce: RES = fold(LO) + HI
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
-    vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
-    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
-    vextracti64x2 xmm0, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm11, xmm3, xmm0                   ; reduce: add up the lanes
-    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vextracti64x4 ymm5, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm6, zmm25, zmm7                   ; AES: k_Nr + text
+    vpxorq      ymm4, ymm4, ymm5                    ; reduce: add up the lanes
+    vaesenclast zmm10, zmm0, zmm6                   ; AES: last round: the other text
+    vextracti64x2 xmm0, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm8, xmm4, xmm0                    ; reduce: add up the lanes
+    vpandq      zmm0, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm0, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm4, zmm0, [r8 + 448], 0x00        ; C2: A0·K0
     vpclmulqdq  zmm5, zmm0, [r8 + 448], 0x10        ; C2: A0·K1
     vpclmulqdq  zmm6, zmm0, [r8 + 64], 0x01         ; C2: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C2: LO += it
+    vpternlogq  zmm3, zmm4, zmm6, 0x96              ; C2: LO += it
     vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm8                    ; A = X + C
     vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm4, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
-    vpaddd      zmm6, zmm0, zmm6                    ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
-    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm0, zmm0, zmm7                    ; AES: 8 blocks ahead
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm27, zmm2, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm7, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpxorq      zmm4, zmm4, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm12, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
-    vpternlogq  zmm14, zmm7, zmm12, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm2, zmm4, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm12, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm4, zmm6, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm6, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm7, zmm1, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpshufb     zmm6, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm7, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 4
-    vpternlogq  zmm14, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm2, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vbroadcasti64x2 zmm21, [rdi + 768]              ; AES: k_0
+    vpclmulqdq  zmm26, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm3, zmm3, zmm21                   ; AES: + k_0
+    vpternlogq  zmm27, zmm10, zmm26, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm9, zmm9, zmm21                   ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm21                   ; AES: + k_0
+    vpclmulqdq  zmm21, zmm2, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 1
+    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm1, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 2
+    vpternlogq  zmm21, zmm2, zmm10, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm2, zmm9, zmm12                   ; AES: round 2
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 4
     vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpternlogq  zmm12, zmm1, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpshufb     zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vpxorq      zmm1, zmm1, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vpxorq      zmm6, zmm14, zmm6                   ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
-    vpternlogq  zmm12, zmm1, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm1, zmm4, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
-    vaesenc     zmm8, zmm1, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm1, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vpxorq      xmm1, xmm7, xmm1                    ; lengths: HI += it
-    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 5
+    vpternlogq  zmm21, zmm1, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm2, zmm15                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vpshufb     zmm2, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 6
+    vpxorq      zmm2, zmm2, zmm8                    ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 7
+    vpternlogq  zmm27, zmm5, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpternlogq  zmm21, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vpxorq      zmm5, zmm27, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 10
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 10
+    vpshufd     zmm6, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 11
+    vpternlogq  zmm21, zmm2, zmm6, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 11
+    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm8, zmm3, zmm23                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm2, xmm6                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm8, zmm24                   ; AES: round 13
+    vaesenc     zmm8, zmm1, zmm24                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vpxorq      xmm1, xmm2, xmm1                    ; lengths: HI += it
+    vpxorq      zmm2, zmm25, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm3, zmm6, zmm12                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
-    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
-    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
-    vextracti64x2 xmm7, ymm3, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
-    vpxorq      xmm11, xmm3, xmm7                   ; reduce: add up the lanes
-    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpxorq      zmm4, zmm4, zmm21                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm5, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm6, zmm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      ymm4, ymm4, ymm6                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm6, zmm25, zmm7                   ; AES: k_Nr + text
+    vextracti64x2 xmm7, ymm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm10, zmm0, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm8, xmm4, xmm7                    ; reduce: add up the lanes
+    vpandq      zmm0, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm6, zmm4, 0x96              ; C2: HI += it
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm0, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm4, zmm0, [r8 + 512], 0x00        ; C3: A0·K0
     vpclmulqdq  zmm5, zmm0, [r8 + 512], 0x10        ; C3: A0·K1
     vpclmulqdq  zmm6, zmm0, [r8 + 128], 0x01        ; C3: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C3: LO += it
+    vpternlogq  zmm3, zmm4, zmm6, 0x96              ; C3: LO += it
     vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpxorq      zmm0, zmm0, zmm8                    ; A = X + C
     vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
-    vpaddd      zmm6, zmm0, zmm6                    ; AES: 4 blocks ahead
-    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpaddd      zmm9, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
-    vpaddd      zmm7, zmm0, zmm7                    ; AES: 8 blocks ahead
-    vpclmulqdq  zmm24, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpaddd      zmm0, zmm0, zmm4                    ; AES: 12 blocks ahead
-    vpclmulqdq  zmm4, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpaddd      zmm10, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm28, zmm2, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm21, zmm2, [rdi + 192], 0x01      ; C3·H^2: A1·B0
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
-    vpxorq      zmm12, zmm12, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm14, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm2                    ; AES: + k_0
-    vpternlogq  zmm24, zmm4, zmm14, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm2, zmm12, zmm13                  ; AES: round 1
-    vaesenc     zmm4, zmm6, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm6, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm10, zmm1, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vpternlogq  zmm14, zmm6, zmm10, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm6, zmm7, zmm15                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpshufb     zmm7, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 4
-    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vbroadcasti64x2 zmm26, [rdi + 768]              ; AES: k_0
+    vpclmulqdq  zmm27, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm3, zmm3, zmm26                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm26                   ; AES: + k_0
+    vpternlogq  zmm28, zmm21, zmm27, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm10, zmm10, zmm26                 ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm26                   ; AES: + k_0
+    vpclmulqdq  zmm26, zmm2, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 1
+    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 1
+    vpclmulqdq  zmm21, zmm1, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 2
+    vpternlogq  zmm26, zmm2, zmm21, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm2, zmm9, zmm12                   ; AES: round 2
+    vaesenc     zmm9, zmm10, zmm12                  ; AES: round 2
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm1, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 3
+    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 3
+    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 4
     vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpternlogq  zmm14, zmm1, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm6, zmm18                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpshufb     zmm6, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vpxorq      zmm6, zmm6, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vpxorq      zmm7, zmm24, zmm7                   ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
-    vpternlogq  zmm14, zmm6, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm9, zmm4, zmm26                   ; AES: round 12
-    vpxorq      xmm4, xmm6, xmm8                    ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
-    vaesenc     zmm8, zmm9, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm9, zmm1, zmm27                   ; AES: round 13
-    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
-    vpxorq      xmm1, xmm6, xmm3                    ; lengths: HI += it
-    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm3, zmm3, zmm14                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
-    vpxorq      zmm8, zmm28, [r10 + 128]            ; AES: k_Nr + text
-    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm7, zmm9, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
-    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
-    vpxorq      xmm11, xmm3, xmm8                   ; reduce: add up the lanes
-    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
-    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C3: HI += it
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 5
+    vpternlogq  zmm26, zmm1, zmm10, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm9, zmm15                   ; AES: round 5
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 6
+    vpxorq      zmm5, zmm5, zmm8                    ; C1·H^4: A = X + C
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 7
+    vpternlogq  zmm28, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 8
+    vpternlogq  zmm26, zmm6, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 9
+    vpxorq      zmm6, zmm28, zmm6                   ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 10
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 10
+    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 11
+    vpternlogq  zmm26, zmm5, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 11
+    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 11
+    vpclmulqdq  xmm8, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm9, zmm3, zmm23                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 12
+    vpxorq      xmm3, xmm5, xmm8                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm8, zmm9, zmm24                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 13
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm9, zmm1, zmm24                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 13
+    vpxorq      xmm1, xmm5, xmm4                    ; lengths: HI += it
+    vpxorq      zmm4, zmm25, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm5, zmm5, zmm26                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm25, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm6, zmm5, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm8, zmm25, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      ymm5, ymm5, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm6, zmm9, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
+    vextracti64x2 xmm8, ymm5, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm7, zmm25, zmm7                   ; AES: k_Nr + text
+    vpxorq      xmm8, xmm5, xmm8                    ; reduce: add up the lanes
+    vaesenclast zmm10, zmm0, zmm7                   ; AES: last round: the other text
+    vpandq      zmm0, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm3, zmm5, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm7, zmm2, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm3, zmm5, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpclmulqdq  zmm3, zmm0, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm2, zmm0, [r8 + 576], 0x00        ; C4: A0·K0
     vpclmulqdq  zmm5, zmm0, [r8 + 576], 0x10        ; C4: A0·K1
     vpclmulqdq  zmm6, zmm0, [r8 + 192], 0x01        ; C4: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C4: LO += it
+    vpternlogq  zmm3, zmm2, zmm6, 0x96              ; C4: LO += it
     vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C4: HI += it
-    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpshufb     zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm0, zmm0, zmm8                    ; A = X + C
     vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r11 + rdx]                    ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm0, zmm9, 0x02
-    vmovdqu64   [rcx], ymm9                         ; written
+    vextracti64x2 xmm0, zmm10, 0x02
+    vmovdqu64   [rcx], ymm10                        ; written
     vmovdqu64   [rcx + 32], xmm0                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm9, 0x03
+    vextracti64x2 xmm2, zmm10, 0x03
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rdx + rax - 48]        ; at the end
     vpshufb     xmm0, xmm0, [rdx + rax + 128]       ; in front
@@ -10870,10 +11327,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm9                         ; written
-    vextracti64x2 xmm0, zmm9, 0x01
+    vmovdqu64   [rcx], ymm10                        ; written
+    vextracti64x2 xmm0, zmm10, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm2, zmm9, 0x02
+    vextracti64x2 xmm2, zmm10, 0x02
     vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rdx + rax - 32]        ; at the end
     vpshufb     xmm0, xmm0, [rdx + rax + 144]       ; in front
@@ -10883,53 +11340,54 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm9                         ; written
+    vmovdqu64   [rcx], xmm10                        ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm0, zmm9, 0x01
-    vpxorq      xmm0, xmm0, xmm9                    ; what the end differs by
+    vextracti64x2 xmm0, zmm10, 0x01
+    vpxorq      xmm0, xmm0, xmm10                   ; what the end differs by
     vpshufb     xmm0, xmm0, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm2, xmm9, [rdx + rax + 160]       ; in front
+    vpshufb     xmm2, xmm10, [rdx + rax + 160]      ; in front
     vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm9                         ; written
+    vmovdqu64   [rcx], xmm10                        ; written
     jmp         short .one_rest_out_done
 .one_rest_out_under_16:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm9, 0x00                   ; the first bytes
-    vpshufb     xmm0, xmm9, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx], xmm10, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm10, [rdx + rax + 8]        ; the last bytes
     vpextrq     [rcx + rax - 8], xmm0, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm9                         ; the first bytes
-    vpshufb     xmm0, xmm9, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx], xmm10                        ; the first bytes
+    vpshufb     xmm0, xmm10, [rdx + rax + 12]       ; the last bytes
     vmovd       [rcx + rax - 4], xmm0               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm9, 0x00              ; the first bytes
+    vpextrb     byte [rcx], xmm10, 0x00             ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm0, xmm9, [rdx + rsi + 16]
+    vpshufb     xmm0, xmm10, [rdx + rsi + 16]
     vpextrb     byte [rcx + rsi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm9, [rdx + rax + 15]        ; the last bytes
+    vpshufb     xmm0, xmm10, [rdx + rax + 15]       ; the last bytes
     vpextrb     byte [rcx + rax - 1], xmm0, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm9                         ; written
+    vmovdqu64   [rcx], zmm10                        ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm0, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm3, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm1, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
@@ -10958,7 +11416,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jmp         .next
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 520                            ; frame
+    add         rsp, 512                            ; frame
+    pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
@@ -10966,15 +11425,16 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 
 ; void gcm256_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   open each of count messages
-;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11
-;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack
+;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
+;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k1 k2 k3, 16 bytes of stack
 global gcm256_avx512_k_clmul1_x16_alike_open_many:function (gcm256_avx512_k_clmul1_x16_alike_open_many.end - gcm256_avx512_k_clmul1_x16_alike_open_many)
 align 32
 gcm256_avx512_k_clmul1_x16_alike_open_many:
     endbr64
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
-    sub         rsp, 520                            ; frame
+    push        r12                                 ; callee-saved
+    sub         rsp, 512                            ; frame
     mov         [rsp + 384], rdx
 .next:
     vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
@@ -10982,79 +11442,77 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 384]
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 40]                     ; len
     mov         r8, [rsi + 48]                      ; aad_len
+    mov         rcx, rax
+    sub         rcx, 0x01
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 256
+    jae         .one
+    cmp         r8, 0x11
+    jae         .one
     mov         rcx, [rsi + 56]                     ; iv_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 64]                     ; tag_len
     cmp         rcx, 0x10
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 48]                     ; aad_len
     cmp         rcx, r8
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 144]                    ; tag_len
     cmp         rcx, 0x10
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 128]                    ; aad_len
     cmp         rcx, r8
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 216]                    ; iv_len
     cmp         rcx, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 224]                    ; tag_len
     cmp         rcx, 0x10
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 200]                    ; len
     cmp         rcx, rax
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 208]                    ; aad_len
     cmp         rcx, r8
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 296]                    ; iv_len
     cmp         rcx, 0x0c
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 304]                    ; tag_len
     cmp         rcx, 0x10
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 280]                    ; len
     cmp         rcx, rax
-    jne         .one
+    jne         .mixed
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
-    jne         .one
-    mov         rcx, r8
-    sub         rcx, 0x01
-    cmp         rcx, 0x10
-    jae         .one
-    mov         rcx, rax
-    sub         rcx, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 256
-    jae         .one
+    jne         .mixed
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x81
     jae         .from_129
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x41
     jae         .from_65
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jae         .from_17
     mov         rcx, rax
@@ -11085,13 +11543,14 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, 0x04
     jb          .one
     mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .one
     mov         rcx, [rsi + 64]                     ; tag_len
     cmp         rcx, 0x10
     jne         .one
     mov         rcx, [rsi + 40]                     ; len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .one
     mov         rcx, [rsi + 48]                     ; aad_len
@@ -11135,10 +11594,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
     jne         .one
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm17, xmm17, xmm17                 ; AAD
+    cmp         r8, 0x00
+    je          .block_first                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm18{k2}{z}, [rcx]                 ; AAD: aad
@@ -11230,9 +11692,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsp + 384]
     sub         rcx, 0x04
     mov         [rsp + 384], rcx
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -11241,36 +11701,39 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .block_group:
     mov         rcx, [rsp + 384]
     cmp         rcx, 0x04
     jb          .block_no
     mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .block_no
     mov         rcx, [rsi + 64]                     ; tag_len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jne         .block_no
     mov         rcx, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .block_no
     mov         rcx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, r8
     jne         .block_no
     mov         rcx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .block_no
     mov         rcx, [rsi + 144]                    ; tag_len
     cmp         rcx, 0x10
     jne         .block_no
     mov         rcx, [rsi + 120]                    ; len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .block_no
     mov         rcx, [rsi + 128]                    ; aad_len
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, r8
     jne         .block_no
     mov         rcx, [rsi + 216]                    ; iv_len
@@ -11297,10 +11760,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
     jne         .block_no
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm17, xmm17, xmm17                 ; AAD
+    cmp         r8, 0x00
+    je          .block_read                         ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AAD: aad
@@ -11469,10 +11935,10 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 328], rcx                    ; status
     vmovq       rcx, xmm17
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .block_wrong_3
 .block_judged_3:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_group
 .block_wrong_0:
     vpxorq      xmm17, xmm17, xmm17
@@ -11483,7 +11949,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
     mov         ecx, 0x01
     mov         [rsi - 568], rcx                    ; status
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_judged_0
 .block_wrong_1:
     vpxorq      xmm17, xmm17, xmm17
@@ -11504,6 +11969,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
     mov         ecx, 0x01
     mov         [rsi - 408], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_judged_2
 .block_wrong_3:
     vpxorq      xmm17, xmm17, xmm17
@@ -11514,7 +11980,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
     mov         ecx, 0x01
     mov         [rsi - 328], rcx                    ; status
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_judged_3
 .block_no:
 .block_after_group:
@@ -11558,6 +12023,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 248], rcx                    ; status
     vmovq       rcx, xmm0
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .block_last_wrong_0
 .block_last_judged_0:
@@ -11582,6 +12048,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 88], rcx                     ; status
     vmovq       rcx, xmm0
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .block_last_wrong_2
 .block_last_judged_2:
@@ -11594,7 +12061,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 8], rcx                      ; status
     vmovq       rcx, xmm0
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .block_last_wrong_3
 .block_last_judged_3:
@@ -11717,10 +12184,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
     jne         .one
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm14, xmm14, xmm14                 ; AAD
+    cmp         r8, 0x00
+    je          .alike_first                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm14{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm15{k2}{z}, [rcx]                 ; AAD: aad
@@ -11864,9 +12334,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsp + 384]
     sub         rcx, 0x04
     mov         [rsp + 384], rcx
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -11877,6 +12345,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .alike_group:
     mov         rcx, [rsp + 384]
     cmp         rcx, 0x04
@@ -11885,7 +12354,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, 0x0c
     jne         .alike_no
     mov         rcx, [rsi + 64]                     ; tag_len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jne         .alike_no
     mov         rcx, [rsi + 40]                     ; len
@@ -11932,10 +12400,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 288]                    ; aad_len
     cmp         rcx, r8
     jne         .alike_no
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm14, xmm14, xmm14                 ; AAD
+    cmp         r8, 0x00
+    je          .alike_read                         ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm14{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AAD: aad
@@ -12156,7 +12627,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 568], rcx                    ; status
     vmovq       rcx, xmm14
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .alike_wrong_0
 .alike_judged_0:
@@ -12216,6 +12686,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
     mov         ecx, 0x01
     mov         [rsi - 488], rcx                    ; status
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alike_judged_1
 .alike_wrong_2:
     vpxorq      xmm14, xmm14, xmm14
@@ -12315,7 +12786,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 248], rcx                    ; status
     vmovq       rcx, xmm0
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .alike_last_wrong_0
 .alike_last_judged_0:
@@ -12340,7 +12810,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi - 88], rcx                     ; status
     vmovq       rcx, xmm0
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .alike_last_wrong_2
 .alike_last_judged_2:
@@ -12481,10 +12951,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, r8
     jne         .rows_2_no
 .rows_2_first:
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm10, xmm10, xmm10                 ; AAD
+    cmp         r8, 0x00
+    je          .rows_2_read                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm10{k2}{z}, [rcx]                 ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm11{k2}{z}, [rcx]                 ; AAD: aad
@@ -12848,6 +13321,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 72], rcx                     ; status
     vmovq       rcx, xmm10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_2_wrong_0
 .rows_2_judged_0:
@@ -12860,6 +13334,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 152], rcx                    ; status
     vmovq       rcx, xmm10
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_2_wrong_1
 .rows_2_judged_1:
@@ -12923,12 +13398,12 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
     mov         ecx, 0x01
     mov         [rsi + 312], rcx                    ; status
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_2_judged_3
 .rows_2_after_group:
 .rows_2_no:
     jmp         .next
 .from_129:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0xc1
     jae         .from_193
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
@@ -12939,7 +13414,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 4095
     kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_3_first
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -12948,39 +13424,36 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_3_group:
     mov         rcx, [rsp + 384]
     cmp         rcx, 0x04
     jb          .rows_3_no
     mov         rcx, [rsi + 56]                     ; iv_len
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .rows_3_no
     mov         rcx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jne         .rows_3_no
     mov         rcx, [rsi + 40]                     ; len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .rows_3_no
     mov         rcx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, r8
     jne         .rows_3_no
     mov         rcx, [rsi + 136]                    ; iv_len
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .rows_3_no
     mov         rcx, [rsi + 144]                    ; tag_len
     cmp         rcx, 0x10
     jne         .rows_3_no
     mov         rcx, [rsi + 120]                    ; len
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, rax
     jne         .rows_3_no
     mov         rcx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, r8
     jne         .rows_3_no
     mov         rcx, [rsi + 216]                    ; iv_len
@@ -13008,10 +13481,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, r8
     jne         .rows_3_no
 .rows_3_first:
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm6, xmm6, xmm6                    ; AAD
+    cmp         r8, 0x00
+    je          .rows_3_read                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm6{k2}{z}, [rcx]                  ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm7{k2}{z}, [rcx]                  ; AAD: aad
@@ -13518,6 +13994,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 152], rcx                    ; status
     vmovq       rcx, xmm6
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_3_wrong_1
 .rows_3_judged_1:
@@ -13594,6 +14071,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 4095
     kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_4_first
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -13605,12 +14083,12 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .rows_4_group:
     mov         rcx, [rsp + 384]
     cmp         rcx, 0x04
     jb          .rows_4_no
     mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .rows_4_no
     mov         rcx, [rsi + 64]                     ; tag_len
@@ -13662,10 +14140,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rcx, r8
     jne         .rows_4_no
 .rows_4_first:
-    mov         rcx, -1                             ; AAD
-    bzhi        rcx, rcx, r8                        ; AAD
-    kmovq       k2, rcx                             ; AAD
     mov         rcx, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm2, xmm2, xmm2                    ; AAD
+    cmp         r8, 0x00
+    je          .rows_4_read                        ; AAD
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, r8                        ; AAD
+    kmovq       k2, rdx                             ; AAD
     vmovdqu8    xmm2{k2}{z}, [rcx]                  ; AAD: aad
     mov         rcx, [rsi + 88]                     ; AAD: aad
     vmovdqu8    xmm3{k2}{z}, [rcx]                  ; AAD: aad
@@ -14299,6 +14780,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 72], rcx                     ; status
     vmovq       rcx, xmm2
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_4_wrong_0
 .rows_4_judged_0:
@@ -14311,6 +14793,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         ecx, 0x00
     mov         [rsi + 152], rcx                    ; status
     vmovq       rcx, xmm2
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     jne         .rows_4_wrong_1
 .rows_4_judged_1:
@@ -14362,7 +14845,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
     mov         ecx, 0x01
     mov         [rsi + 152], rcx                    ; status
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_4_judged_1
 .rows_4_wrong_2:
     vpxorq      xmm2, xmm2, xmm2
@@ -14387,6 +14869,484 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
 .rows_4_after_group:
 .rows_4_no:
     jmp         .next
+.mixed:
+    mov         rax, [rsi + 40]                     ; len
+    mov         rcx, rax
+    sub         rcx, 0x01
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x40
+    jae         .mixed_no
+    mov         r11, [rsi + 48]                     ; aad_len
+    mov         rcx, r11
+    sub         rcx, 0x01
+    cmp         rcx, 0x10
+    jae         .mixed_no
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .mixed_no
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .mixed_no
+    mov         rcx, [rsi + 120]                    ; len
+    mov         rdx, rcx
+    sub         rdx, 0x01
+    cmp         rdx, 0x40
+    jae         .mixed_no
+    mov         rbx, [rsi + 128]                    ; aad_len
+    mov         rdx, rbx
+    sub         rdx, 0x01
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x10
+    jae         .mixed_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .mixed_no
+    mov         rdx, [rsi + 144]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .mixed_no
+    mov         rdx, [rsi + 200]                    ; len
+    mov         r8, rdx
+    sub         r8, 0x01
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x40
+    jae         .mixed_no
+    mov         rbp, [rsi + 208]                    ; aad_len
+    mov         r8, rbp
+    sub         r8, 0x01
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x10
+    jae         .mixed_no
+    mov         r8, [rsi + 216]                     ; iv_len
+    cmp         r8, 0x0c
+    jne         .mixed_no
+    mov         r8, [rsi + 224]                     ; tag_len
+    cmp         r8, 0x10
+    jne         .mixed_no
+    mov         r8, [rsi + 280]                     ; len
+    mov         r9, r8
+    sub         r9, 0x01
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x40
+    jae         .mixed_no
+    mov         r12, [rsi + 288]                    ; aad_len
+    mov         r9, r12
+    sub         r9, 0x01
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x10
+    jae         .mixed_no
+    mov         r9, [rsi + 296]                     ; iv_len
+    cmp         r9, 0x0c
+    jne         .mixed_no
+    mov         r9, [rsi + 304]                     ; tag_len
+    cmp         r9, 0x10
+    jne         .mixed_no
+.mixed_look_0:
+    mov         r9, -1
+    bzhi        r9, r9, r11
+    kmovq       k1, r9
+    mov         r9, [rsi + 8]                       ; aad
+    vmovdqu8    xmm1{k1}{z}, [r9]                   ; aad
+    vpshufb     xmm1, xmm1, xmm0                    ; S
+.mixed_look_1:
+    mov         r9, -1
+    bzhi        r9, r9, rbx
+    kmovq       k1, r9
+    mov         r9, [rsi + 88]                      ; aad
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; aad
+    vpshufb     xmm2, xmm2, xmm0                    ; S
+.mixed_look_2:
+    mov         r9, -1
+    bzhi        r9, r9, rbp
+    kmovq       k1, r9
+    mov         r9, [rsi + 168]                     ; aad
+    vmovdqu8    xmm3{k1}{z}, [r9]                   ; aad
+    vpshufb     xmm3, xmm3, xmm0                    ; S
+.mixed_look_3:
+    mov         r9, -1
+    bzhi        r9, r9, r12
+    kmovq       k1, r9
+    mov         r9, [rsi + 248]                     ; aad
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; aad
+    vpshufb     xmm4, xmm4, xmm0                    ; S
+    mov         r9d, 4095
+    kmovq       k1, r9                              ; 12 bytes
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
+    vpxorq      zmm6, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+.mixed_cipher:
+    vinserti64x2 ymm1, ymm1, xmm2, 0x01
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01
+    vshufi64x2  zmm1, zmm1, zmm2, 0x44              ; S
+    mov         r9, [rsi]                           ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm3, zmm2, zmm2, 0x00              ; AES
+    mov         r9, [rsi + 80]                      ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm4, zmm2, zmm2, 0x00              ; AES
+    mov         r9, [rsi + 160]                     ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm7, zmm2, zmm2, 0x00              ; AES
+    mov         r9, [rsi + 240]                     ; AES: iv
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm8, zmm2, zmm2, 0x00              ; AES
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; AES
+    vinserti64x2 ymm9, ymm7, xmm8, 0x01             ; AES
+    vshufi64x2  zmm2, zmm2, zmm9, 0x44              ; AES: IV || 0
+    vpxorq      zmm2, zmm2, zmm6                    ; AES: J_0 + k_0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm6, zmm7, zmm5                    ; AES: IV || j, + k_0
+    vpxorq      zmm5, zmm8, zmm5                    ; AES: IV || j, + k_0
+    vbroadcasti64x2 zmm7, [rdi + 784]               ; AES: k_1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 1
+    vbroadcasti64x2 zmm7, [rdi + 800]               ; AES: k_2
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vbroadcasti64x2 zmm7, [rdi + 816]               ; AES: k_3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vbroadcasti64x2 zmm7, [rdi + 832]               ; AES: k_4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vbroadcasti64x2 zmm7, [rdi + 848]               ; AES: k_5
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 5
+    vbroadcasti64x2 zmm7, [rdi + 864]               ; AES: k_6
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 6
+    vbroadcasti64x2 zmm7, [rdi + 880]               ; AES: k_7
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 7
+    vbroadcasti64x2 zmm7, [rdi + 896]               ; AES: k_8
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 912]               ; AES: k_9
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 9
+    vbroadcasti64x2 zmm7, [rdi + 928]               ; AES: k_10
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 10
+    vbroadcasti64x2 zmm7, [rdi + 944]               ; AES: k_11
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 11
+    vbroadcasti64x2 zmm7, [rdi + 960]               ; AES: k_12
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 12
+    vbroadcasti64x2 zmm7, [rdi + 976]               ; AES: k_13
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 13
+    vbroadcasti64x2 zmm7, [rdi + 992]               ; AES: k_14
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: keystream
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: keystream
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: keystream
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: keystream
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: E_K(J_0)
+.mixed_text_0:
+    mov         r9, -1
+    bzhi        r9, r9, rax
+    kmovq       k1, r9
+    mov         r9, [rsi + 16]                      ; in
+    mov         r10, [rsi + 24]                     ; out
+    vmovdqu8    zmm7{k1}{z}, [r9]                   ; text
+    vpxorq      zmm3, zmm3, zmm7                    ; the other text
+    vmovdqu8    [r10]{k1}, zmm3                     ; written
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    mov         r9, rax
+    add         r9, 0x0f
+    and         r9, -16                             ; 16·m
+    mov         r10, rdi
+    sub         r10, r9                             ; m powers from the end
+    vmovdqu64   zmm7, [r10 + 304]
+    vmovdqu64   zmm8, [r10 + 688]
+    vmovdqu64   xmm9, [r10 + 288]
+    vmovdqu64   xmm10, [r10 + 672]
+.mixed_text_1:
+    mov         r9, -1
+    bzhi        r9, r9, rcx
+    kmovq       k1, r9
+    mov         r9, [rsi + 96]                      ; in
+    mov         r10, [rsi + 104]                    ; out
+    vmovdqu8    zmm11{k1}{z}, [r9]                  ; text
+    vpxorq      zmm4, zmm4, zmm11                   ; the other text
+    vmovdqu8    [r10]{k1}, zmm4                     ; written
+    vpshufb     zmm4, zmm11, zmm0                   ; C
+    mov         r9, rcx
+    add         r9, 0x0f
+    and         r9, -16                             ; 16·m
+    mov         r10, rdi
+    sub         r10, r9                             ; m powers from the end
+    vmovdqu64   zmm11, [r10 + 304]
+    vmovdqu64   zmm12, [r10 + 688]
+    vmovdqu64   xmm13, [r10 + 288]
+    vmovdqu64   xmm14, [r10 + 672]
+.mixed_text_2:
+    mov         r9, -1
+    bzhi        r9, r9, rdx
+    kmovq       k1, r9
+    mov         r9, [rsi + 176]                     ; in
+    mov         r10, [rsi + 184]                    ; out
+    vmovdqu8    zmm15{k1}{z}, [r9]                  ; text
+    vpxorq      zmm6, zmm6, zmm15                   ; the other text
+    vmovdqu8    [r10]{k1}, zmm6                     ; written
+    vpshufb     zmm6, zmm15, zmm0                   ; C
+    mov         r9, rdx
+    add         r9, 0x0f
+    and         r9, -16                             ; 16·m
+    mov         r10, rdi
+    sub         r10, r9                             ; m powers from the end
+    vmovdqu64   zmm15, [r10 + 304]
+    vmovdqu64   zmm16, [r10 + 688]
+    vmovdqu64   xmm17, [r10 + 288]
+    vmovdqu64   xmm18, [r10 + 672]
+.mixed_text_3:
+    mov         r9, -1
+    bzhi        r9, r9, r8
+    kmovq       k1, r9
+    mov         r9, [rsi + 256]                     ; in
+    mov         r10, [rsi + 264]                    ; out
+    vmovdqu8    zmm19{k1}{z}, [r9]                  ; text
+    vpxorq      zmm5, zmm5, zmm19                   ; the other text
+    vmovdqu8    [r10]{k1}, zmm5                     ; written
+    vpshufb     zmm5, zmm19, zmm0                   ; C
+    mov         r9, r8
+    add         r9, 0x0f
+    and         r9, -16                             ; 16·m
+    mov         r10, rdi
+    sub         r10, r9                             ; m powers from the end
+    vmovdqu64   zmm19, [r10 + 304]
+    vmovdqu64   zmm20, [r10 + 688]
+    vmovdqu64   xmm21, [r10 + 288]
+    vmovdqu64   xmm22, [r10 + 672]
+.mixed_lengths:
+    mov         r9, rax
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm23, r9                           ; AAD, lengths
+    shl         r11, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm24, r11                          ; AAD, lengths
+    vpunpcklqdq xmm23, xmm23, xmm24                 ; AAD, lengths: bits of both lengths, bytes reversed
+    mov         r9, rcx
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm24, r9                           ; AAD, lengths
+    shl         rbx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm25, rbx                          ; AAD, lengths
+    vpunpcklqdq xmm24, xmm24, xmm25                 ; AAD, lengths: bits of both lengths, bytes reversed
+    mov         r9, rdx
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm25, r9                           ; AAD, lengths
+    shl         rbp, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm26, rbp                          ; AAD, lengths
+    vpunpcklqdq xmm25, xmm25, xmm26                 ; AAD, lengths: bits of both lengths, bytes reversed
+    mov         r9, r8
+    shl         r9, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm26, r9                           ; AAD, lengths
+    shl         r12, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm27, r12                          ; AAD, lengths
+    vpunpcklqdq xmm26, xmm26, xmm27                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vinserti64x2 ymm23, ymm23, xmm24, 0x01          ; AAD, lengths
+    vinserti64x2 ymm24, ymm25, xmm26, 0x01          ; AAD, lengths
+    vshufi64x2  zmm23, zmm23, zmm24, 0x44           ; AAD, lengths
+    vbroadcasti64x2 zmm24, [rdi + 304]              ; AAD, lengths
+    vbroadcasti64x2 zmm25, [rdi + 688]              ; AAD, lengths
+    vpclmulqdq  zmm26, zmm23, zmm25, 0x00           ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm27, zmm23, zmm25, 0x10           ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm25, zmm23, zmm24, 0x01           ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm23, zmm23, zmm24, 0x11           ; AAD, lengths: A1·B1
+    vinserti64x2 ymm9, ymm9, xmm13, 0x01            ; AAD, lengths
+    vinserti64x2 ymm13, ymm17, xmm21, 0x01          ; AAD, lengths
+    vshufi64x2  zmm9, zmm9, zmm13, 0x44             ; AAD, lengths: H^(m+2)
+    vinserti64x2 ymm10, ymm10, xmm14, 0x01          ; AAD, lengths
+    vinserti64x2 ymm13, ymm18, xmm22, 0x01          ; AAD, lengths
+    vshufi64x2  zmm10, zmm10, zmm13, 0x44           ; AAD, lengths: H^(m+2)
+    vpclmulqdq  zmm13, zmm1, zmm10, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm10, zmm1, zmm10, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm14, zmm1, zmm9, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm1, zmm1, zmm9, 0x11              ; AAD, lengths: A1·B1
+    vpternlogq  zmm26, zmm25, zmm13, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm27, zmm23, zmm10, 0x96           ; AAD, lengths: HI += it
+    vpxorq      zmm9, zmm26, zmm14                  ; AAD, lengths: LO += it
+    vpxorq      zmm1, zmm27, zmm1                   ; AAD, lengths: HI += it
+    vpclmulqdq  zmm10, zmm3, zmm8, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm8, zmm3, zmm8, 0x10              ; C: A0·K1
+    vpclmulqdq  zmm13, zmm3, zmm7, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm7, 0x11              ; C: A1·B1
+    vpxorq      zmm7, zmm10, zmm13                  ; C: LO += it
+    vpxorq      zmm3, zmm8, zmm3                    ; C: HI += it
+    vpclmulqdq  zmm8, zmm4, zmm12, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm10, zmm4, zmm12, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm12, zmm4, zmm11, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm11, 0x11             ; C: A1·B1
+    vpxorq      zmm8, zmm8, zmm12                   ; C: LO += it
+    vpxorq      zmm4, zmm10, zmm4                   ; C: HI += it
+    vshufi64x2  zmm10, zmm7, zmm8, 0x44             ; C
+    vshufi64x2  zmm7, zmm7, zmm8, 0xee              ; C
+    vpxorq      zmm7, zmm10, zmm7                   ; C: add up lanes
+    vshufi64x2  zmm8, zmm3, zmm4, 0x44              ; C
+    vshufi64x2  zmm3, zmm3, zmm4, 0xee              ; C
+    vpxorq      zmm3, zmm8, zmm3                    ; C: add up lanes
+    vpclmulqdq  zmm4, zmm6, zmm16, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm8, zmm6, zmm16, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm10, zmm6, zmm15, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm15, 0x11             ; C: A1·B1
+    vpxorq      zmm4, zmm4, zmm10                   ; C: LO += it
+    vpxorq      zmm6, zmm8, zmm6                    ; C: HI += it
+    vpclmulqdq  zmm8, zmm5, zmm20, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm10, zmm5, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm11, zmm5, zmm19, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm19, 0x11             ; C: A1·B1
+    vpxorq      zmm8, zmm8, zmm11                   ; C: LO += it
+    vpxorq      zmm5, zmm10, zmm5                   ; C: HI += it
+    vshufi64x2  zmm10, zmm4, zmm8, 0x44             ; C
+    vshufi64x2  zmm4, zmm4, zmm8, 0xee              ; C
+    vpxorq      zmm4, zmm10, zmm4                   ; C: add up lanes
+    vshufi64x2  zmm8, zmm6, zmm5, 0x44              ; C
+    vshufi64x2  zmm5, zmm6, zmm5, 0xee              ; C
+    vpxorq      zmm5, zmm8, zmm5                    ; C: add up lanes
+    vshufi64x2  zmm6, zmm7, zmm4, 0x88              ; C
+    vshufi64x2  zmm4, zmm7, zmm4, 0xdd              ; C
+    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C
+    vshufi64x2  zmm4, zmm3, zmm5, 0x88              ; C
+    vshufi64x2  zmm3, zmm3, zmm5, 0xdd              ; C
+    vpternlogq  zmm4, zmm3, zmm1, 0x96              ; C
+    vpclmulqdq  zmm1, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm3, zmm6, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm3, zmm4, zmm1, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm3, zmm0                    ; tags: as in memory
+    vpxorq      zmm1, zmm0, zmm2                    ; tags: tags
+.mixed_tags:
+    mov         r9, [rsi + 32]                      ; tag
+    vmovdqu64   xmm0, [r9]                          ; given
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm2, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm2                    ; all differences
+    mov         r9d, 0x00
+    mov         [rsi + 72], r9                      ; status
+    vmovq       r9, xmm0
+    cmp         r9, 0x00
+    jne         .mixed_wrong_0
+.mixed_judged_0:
+    mov         rax, [rsi + 112]                    ; tag
+    vmovdqu64   xmm0, [rax]                         ; given
+    vextracti64x2 xmm2, zmm1, 0x01
+    vpxorq      xmm0, xmm2, xmm0                    ; differences
+    vpshufd     xmm2, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm2                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 152], rax                    ; status
+    vmovq       rax, xmm0
+    cmp         rax, 0x00
+    jne         .mixed_wrong_1
+.mixed_judged_1:
+    mov         rax, [rsi + 192]                    ; tag
+    vmovdqu64   xmm0, [rax]                         ; given
+    vextracti64x2 xmm2, zmm1, 0x02
+    vpxorq      xmm0, xmm2, xmm0                    ; differences
+    vpshufd     xmm2, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm2                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 232], rax                    ; status
+    vmovq       rax, xmm0
+    cmp         rax, 0x00
+    jne         .mixed_wrong_2
+.mixed_judged_2:
+    mov         rax, [rsi + 272]                    ; tag
+    vmovdqu64   xmm0, [rax]                         ; given
+    vextracti64x2 xmm1, zmm1, 0x03
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 312], rax                    ; status
+    vmovq       rax, xmm0
+    cmp         rax, 0x00
+    jne         .mixed_wrong_3
+.mixed_judged_3:
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
+    jmp         .next
+.mixed_wrong_0:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         r9, [rsi + 24]                      ; out
+    mov         r10, -1
+    bzhi        rax, r10, rax
+    kmovq       k1, rax
+    vmovdqu8    [r9]{k1}, zmm0                      ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 72], rax                     ; status
+    jmp         .mixed_judged_0
+.mixed_wrong_1:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rax, [rsi + 104]                    ; out
+    mov         r9, -1
+    bzhi        rcx, r9, rcx
+    kmovq       k1, rcx
+    vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 152], rax                    ; status
+    jmp         .mixed_judged_1
+.mixed_wrong_2:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rax, [rsi + 184]                    ; out
+    mov         rcx, -1
+    bzhi        rcx, rcx, rdx
+    kmovq       k1, rcx
+    vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 232], rax                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .mixed_judged_2
+.mixed_wrong_3:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rax, [rsi + 264]                    ; out
+    mov         rcx, -1
+    bzhi        rcx, rcx, r8
+    kmovq       k1, rcx
+    vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 312], rax                    ; status
+    jmp         .mixed_judged_3
+.mixed_no:
 .one:
     mov         [rsp + 320], rsi
     mov         rcx, [rsi]                          ; iv
@@ -14396,12 +15356,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         r10, [rsi + 16]                     ; in
     mov         rbp, [rsi + 40]                     ; len
     mov         rbx, [rsi + 24]                     ; out
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .one_refused
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         r8, rax
     ja          .one_refused
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
@@ -14746,34 +15707,33 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
 .one_text:
     mov         r9, rbp
     mov         r8, rbx
-    vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm16, [rdi + 784]              ; k_1
-    vbroadcasti64x2 zmm17, [rdi + 800]              ; k_2
-    vbroadcasti64x2 zmm18, [rdi + 816]              ; k_3
-    vbroadcasti64x2 zmm19, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm20, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm21, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm22, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm23, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm24, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm25, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm26, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm28, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm29, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm30, [rdi + 992]              ; k_14
-    vpshufb     zmm4, zmm1, zmm0                    ; counter block
+    vbroadcasti64x2 zmm13, [rdi + 784]              ; k_1
+    vbroadcasti64x2 zmm14, [rdi + 800]              ; k_2
+    vbroadcasti64x2 zmm15, [rdi + 816]              ; k_3
+    vbroadcasti64x2 zmm16, [rdi + 832]              ; k_4
+    vbroadcasti64x2 zmm17, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm18, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm19, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm20, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm21, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm22, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm23, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm25, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm26, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm27, [rdi + 992]              ; k_14
+    vpshufb     zmm3, zmm1, zmm0                    ; counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         r9, 257
     jae         .one_groups
     mov         rax, rbp
     shl         rax, 0x03                           ; bits
-    vmovq       xmm5, rax
+    vmovq       xmm4, rax
     shl         r11, 0x03                           ; bits
-    vmovq       xmm6, r11
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm5, r11
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     cmp         r9, 0x41
     jae         .one_alone_more
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jae         .one_alone_from_17
     cmp         r9, 0x01
@@ -14782,45 +15742,46 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm1, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm1, zmm3, zmm1                    ; AES: + k_0
     vmovdqu64   xmm3, [rdi + 784]                   ; AES: k_1
+    vpclmulqdq  xmm5, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm3, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 2
+    vpclmulqdq  xmm3, xmm2, [rcx + 368], 0x00       ; S: A0·K0
     vmovdqu64   xmm6, [rdi + 816]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 3
-    vmovdqu64   xmm6, [rdi + 832]                   ; AES: k_4
-    vpternlogq  xmm7, xmm3, xmm4, 0x96              ; S: LO += it
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 4
+    vpternlogq  xmm7, xmm5, xmm3, 0x96              ; S: LO += it
+    vmovdqu64   xmm3, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 4
     vmovdqu64   xmm3, [rdi + 848]                   ; AES: k_5
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
     vmovdqu64   xmm3, [rdi + 864]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 6
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
     vmovdqu64   xmm4, [rdi + 880]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 7
-    vmovdqu64   xmm4, [rdi + 896]                   ; AES: k_8
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 8
-    vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
-    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 9
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vmovdqu64   xmm5, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm5                    ; AES: round 8
+    vmovdqu64   xmm5, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     xmm1, xmm1, xmm5                    ; AES: round 9
     vmovdqu64   xmm3, [rdi + 928]                   ; AES: k_10
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 10
     vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
     vmovdqu64   xmm4, [rdi + 944]                   ; AES: k_11
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 11
-    vmovdqu64   xmm4, [rdi + 960]                   ; AES: k_12
-    vpxorq      xmm5, xmm7, xmm3                    ; S: LO += it
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 12
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vmovdqu64   xmm3, [rdi + 960]                   ; AES: k_12
+    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 12
     vmovdqu64   xmm3, [rdi + 976]                   ; AES: k_13
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 13
-    vaesenclast xmm1, xmm1, xmm30                   ; AES: E_K(J_0)
+    vaesenclast xmm1, xmm1, xmm27                   ; AES: E_K(J_0)
     vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
     vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
     jmp         .one_alone_reduce
@@ -14829,96 +15790,98 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_alone_from_16
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jae         .one_alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm6, [r10]                         ; the first bytes
-    vmovd       xmm7, [r10 + r9 - 4]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rax + 20]              ; in their places
-    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    vmovd       xmm5, [r10]                         ; the first bytes
+    vmovd       xmm6, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm7, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x01
-    vporq       xmm6, xmm6, xmm7
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm7, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x02
-    vporq       xmm6, xmm6, xmm7
-    vpandq      xmm6, xmm6, [rax + 112]             ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm6, [r10]                         ; the first bytes
-    vmovq       xmm7, [r10 + r9 - 8]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rax + 24]              ; in their places
-    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    vmovq       xmm5, [r10]                         ; the first bytes
+    vmovq       xmm6, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
 .one_alone_in_1_done:
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm6, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm6, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
-    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm6, zmm6, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm27, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: HI += it
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
@@ -14947,133 +15910,135 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm5, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm6, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm6, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
-    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm6, zmm6, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm27, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: HI += it
     vmovdqu64   [r8], xmm1                          ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .one_alone_from_49
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm6, [r10]                         ; whole blocks
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm6, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm6, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
-    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm6, zmm6, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm27, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: HI += it
     vmovdqu64   [r8], xmm1                          ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm1, 0x01
@@ -15086,66 +16051,67 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
 .one_alone_from_33:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm6, [r10]                         ; whole blocks
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm6, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm6, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
-    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm6, zmm6, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm27, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: HI += it
     vmovdqu64   [r8], ymm1                          ; written
     vextracti64x2 xmm3, zmm1, 0x01
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
@@ -15157,72 +16123,72 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   [r8 + r9 - 16], xmm1                ; written
     jmp         .one_alone_reduce
 .one_alone_from_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm6, [r10]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [r10 + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [r10]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm6, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm6, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
-    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm6, zmm6, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm27, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: HI += it
     vextracti64x2 xmm1, zmm3, 0x02
     vmovdqu64   [r8], ymm3                          ; written
     vmovdqu64   [r8 + 32], xmm1                     ; written
@@ -15235,64 +16201,66 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   [r8 + r9 - 16], xmm1                ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm6, [r10]                         ; whole blocks
+    vmovdqu64   zmm5, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      zmm6, zmm3, zmm6                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
     vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
+    vpternlogq  xmm8, xmm3, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm6, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpclmulqdq  xmm6, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm4, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
-    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm6, [rcx + 384], 0x10       ; C1: A0·K1
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm6, zmm6, [rcx], 0x11             ; C1: A1·B1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm30, zmm6                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm27, zmm5                   ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: HI += it
     vmovdqu64   [r8], zmm1                          ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_more:
     mov         rax, r9
@@ -15306,369 +16274,372 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     lea         rsi, [r10 + rdx]                    ; the last register
     cmp         rax, 0x40
     jae         .one_alone_in_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm6, [rsi]                         ; whole blocks
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 32]              ; those of the last block, zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 32]              ; those of the last block, zero-padded
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm6, [rsi]                         ; whole blocks
+    vmovdqu64   zmm5, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rcx                            ; H^(m+1)
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_alone_over_3
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm10, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm2, [rsi + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vpternlogq  xmm9, xmm8, xmm3, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     xmm3, xmm4, xmm16                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vbroadcasti64x2 zmm7, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm8, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm6, zmm6, zmm7                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm2, [rsi + 368], 0x00       ; S: A0·K0
+    vpxorq      zmm3, zmm3, zmm7                    ; AES: + k_0
+    vpternlogq  xmm10, xmm8, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
     vpclmulqdq  xmm7, xmm2, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
-    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
-    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vpshufb     zmm7, zmm6, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
+    vpxorq      xmm4, xmm10, xmm4                   ; S: LO += it
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vpshufb     zmm7, zmm5, zmm0                    ; C
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
     vpclmulqdq  zmm9, zmm7, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
     vpclmulqdq  zmm10, zmm7, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C2: LO += it
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
     vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
     vpclmulqdq  zmm8, zmm7, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
     vpclmulqdq  zmm7, zmm7, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
     vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
     vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
     vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpclmulqdq  zmm9, zmm7, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
-    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpclmulqdq  zmm3, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm8, zmm30, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm27, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
     vpclmulqdq  zmm7, zmm7, [rsi], 0x11             ; C1: A1·B1
-    vmovdqu64   [r8], zmm4                          ; AES: written
-    vpxorq      zmm4, zmm30, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpxorq      zmm5, zmm27, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm3, zmm7, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm9, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm8, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
+    vbroadcasti64x2 zmm9, [rdi + 768]               ; AES: k_0
     vpclmulqdq  xmm10, xmm2, [rsi + 368], 0x00      ; S: A0·K0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
-    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm7, zmm16                   ; AES: round 1
-    vaesenc     zmm7, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
+    vpxorq      zmm6, zmm6, zmm9                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm9                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm9                    ; AES: + k_0
+    vpternlogq  xmm11, xmm8, xmm10, 0x96            ; S: LO += it
+    vpxorq      zmm3, zmm3, zmm9                    ; AES: + k_0
+    vpclmulqdq  xmm9, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
     vpclmulqdq  xmm8, xmm2, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpxorq      xmm5, xmm11, xmm5                   ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vpxorq      xmm4, xmm11, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
     vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
     vpclmulqdq  zmm10, zmm8, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
     vpclmulqdq  zmm11, zmm8, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
-    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
     vpxorq      xmm2, xmm9, xmm2                    ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
     vpclmulqdq  zmm9, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
     vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
     vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vpshufb     zmm8, zmm6, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
+    vpshufb     zmm8, zmm5, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
     vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
     vpclmulqdq  zmm10, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
-    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C3: LO += it
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 10
+    vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
     vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
     vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 12
     vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
     vpclmulqdq  zmm9, zmm8, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
     vpclmulqdq  zmm10, zmm8, [rsi], 0x01            ; C1: A1·B0
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm30, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm27, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r8], zmm3                          ; AES: written
     vpclmulqdq  zmm3, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm4, zmm30, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm27, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
     vpclmulqdq  zmm7, zmm8, [rsi], 0x11             ; C1: A1·B1
-    vmovdqu64   [r8 + 64], zmm4                     ; AES: written
-    vpxorq      zmm4, zmm30, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm6                     ; AES: written
+    vpxorq      zmm5, zmm27, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm3, zmm7, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
+    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm9, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
     vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm10, xmm5, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  xmm11, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpclmulqdq  xmm10, xmm2, [rsi + 368], 0x00      ; S: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm7, zmm16                   ; AES: round 1
-    vaesenc     zmm7, zmm8, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm2, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpternlogq  xmm10, xmm4, xmm8, 0x96             ; S: HI += it
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm5, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 2
-    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 2
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm11                   ; AES: + k_0
+    vpternlogq  xmm12, xmm9, xmm10, 0x96            ; S: LO += it
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm10, xmm4, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm1, zmm1, zmm11                   ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm11                   ; AES: + k_0
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpternlogq  xmm10, xmm4, xmm9, 0x96             ; S: HI += it
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 2
+    vpxorq      xmm4, xmm12, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
     vmovdqu64   zmm9, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
     vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
     vpclmulqdq  zmm11, zmm9, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
     vpclmulqdq  zmm12, zmm9, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C2: LO += it
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 4
+    vpternlogq  zmm4, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 4
     vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
     vpxorq      xmm2, xmm10, xmm2                   ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 5
     vpclmulqdq  zmm10, zmm9, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
     vpclmulqdq  zmm9, zmm9, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C2: HI += it
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 6
     vmovdqu64   zmm9, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
     vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 7
     vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x00      ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
     vpclmulqdq  zmm11, zmm9, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 8
     vpclmulqdq  zmm10, zmm9, [rsi + 512], 0x10      ; C3: A0·K1
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 9
     vpclmulqdq  zmm9, zmm9, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 9
     vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
-    vpshufb     zmm9, zmm6, zmm0                    ; C
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 10
+    vpshufb     zmm9, zmm5, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
     vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x00      ; C4: A0·K0
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
     vpclmulqdq  zmm11, zmm9, [rsi + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C4: LO += it
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 11
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C4: LO += it
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 11
     vpclmulqdq  zmm10, zmm9, [rsi + 576], 0x10      ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 12
     vpclmulqdq  zmm9, zmm9, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm28                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 12
     vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C4: HI += it
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
     vmovdqu64   zmm9, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
     vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     xmm3, xmm3, xmm29                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 13
     vpclmulqdq  zmm10, zmm9, [rsi + 384], 0x00      ; C1: A0·K0
-    vaesenclast xmm3, xmm3, xmm30                   ; AES: E_K(J_0)
+    vaesenclast xmm3, xmm3, xmm27                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm30, [r10]                  ; AES: k_Nr + text
+    vpxorq      zmm3, zmm27, [r10]                  ; AES: k_Nr + text
     vpclmulqdq  zmm11, zmm9, [rsi], 0x01            ; C1: A1·B0
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r8], zmm3                          ; AES: written
-    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C1: LO += it
-    vpxorq      zmm3, zmm30, [r10 + 64]             ; AES: k_Nr + text
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C1: LO += it
+    vpxorq      zmm3, zmm27, [r10 + 64]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r8 + 64], zmm3                     ; AES: written
     vpclmulqdq  zmm3, zmm9, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm4, zmm30, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm27, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
     vpclmulqdq  zmm7, zmm9, [rsi], 0x11             ; C1: A1·B1
-    vmovdqu64   [r8 + 128], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm30, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm6                    ; AES: written
+    vpxorq      zmm5, zmm27, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm3, zmm7, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r8 + rdx]                     ; the last register
@@ -15676,25 +16647,24 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_alone_out_longest
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm1, zmm4, 0x02
-    vmovdqu64   [rcx], ymm4                         ; written
+    vextracti64x2 xmm1, zmm5, 0x02
+    vmovdqu64   [rcx], ymm5                         ; written
     vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm4, 0x03
+    vextracti64x2 xmm3, zmm5, 0x03
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
     vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
-    vmovdqu64   [rcx], ymm4                         ; written
-    vextracti64x2 xmm1, zmm4, 0x01
+    vmovdqu64   [rcx], ymm5                         ; written
+    vextracti64x2 xmm1, zmm5, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm4, 0x02
+    vextracti64x2 xmm3, zmm5, 0x02
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
@@ -15704,30 +16674,30 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
 .one_alone_out_under_33:
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
-    vmovdqu64   [rcx], xmm4                         ; written
+    vmovdqu64   [rcx], xmm5                         ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm1, zmm4, 0x01
-    vpxorq      xmm1, xmm1, xmm4                    ; what the end differs by
+    vextracti64x2 xmm1, zmm5, 0x01
+    vpxorq      xmm1, xmm1, xmm5                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm4, [rdx + rax + 160]       ; in front
+    vpshufb     xmm3, xmm5, [rdx + rax + 160]       ; in front
     vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
     vmovdqu64   xmm1, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm3, xmm4, xmm1                    ; what the end differs by
+    vpxorq      xmm3, xmm5, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 176]       ; in front
     vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
-    vmovdqu64   [rcx], zmm4                         ; written
+    vmovdqu64   [rcx], zmm5                         ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
@@ -15738,270 +16708,275 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm9, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm2, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm11, zmm1, zmm7                   ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm12, zmm1, zmm8                   ; AES: 8 blocks ahead
-    vpclmulqdq  xmm13, xmm2, [rdi + 48], 0x01       ; S: A1·B0
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm14, zmm1, zmm6                   ; AES: 12 blocks ahead
-    vpxorq      xmm27, xmm10, xmm13                 ; S: LO += it
-    vpshufb     zmm10, zmm14, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm5                    ; AES: the next counters
-    vmovdqu64   zmm13, [r10 + 64]                   ; C, bytes as in memory
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpshufb     zmm13, zmm13, zmm0                  ; C
-    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm14, zmm13, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm15, zmm13, [rdi + 128], 0x01     ; C2: A1·B0
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C2: LO += it
-    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 1
+    vmovdqu64   zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_words_0]  ; words_0
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm7, xmm2, [rdi + 432], 0x00       ; S: A0·K0
+    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm2, [rdi + 48], 0x01       ; S: A1·B0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm11, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      xmm24, xmm7, xmm10                  ; S: LO += it
+    vpshufb     zmm7, zmm11, zmm0                   ; AES: counter block
+    vpaddd      zmm1, zmm1, zmm4                    ; AES: the next counters
+    vmovdqu64   zmm10, [r10 + 64]                   ; C, bytes as in memory
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm11                   ; AES: + k_0
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm11                   ; AES: + k_0
+    vpclmulqdq  zmm12, zmm10, [rdi + 512], 0x00     ; C2: A0·K0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: + k_0
+    vpxorq      zmm11, zmm3, zmm11                  ; AES: + k_0
+    vpclmulqdq  zmm3, zmm10, [rdi + 128], 0x01      ; C2: A1·B0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vpternlogq  zmm24, zmm12, zmm3, 0x96            ; C2: LO += it
+    vaesenc     zmm3, zmm8, zmm13                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm2, [rdi + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
-    vpxorq      xmm15, xmm14, xmm2                  ; S: HI += it
-    vaesenc     zmm2, zmm10, zmm17                  ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm13, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; C2: HI += it
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vmovdqu64   zmm10, [r10 + 128]                  ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm14, zmm10, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 5
-    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C3: LO += it
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vpclmulqdq  zmm13, zmm10, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm12, zmm12, zmm21                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C3: HI += it
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
-    vmovdqu64   zmm10, [r10 + 192]                  ; C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm22                 ; AES: round 7
-    vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
-    vpclmulqdq  zmm14, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm12, zmm12, zmm23                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C4: LO += it
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm10, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
-    vaesenc     zmm12, zmm12, zmm24                 ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
-    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C4: HI += it
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
-    vaesenc     zmm10, zmm11, zmm25                 ; AES: round 10
-    vmovdqu64   zmm11, [r10]                        ; C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
-    vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
-    vpclmulqdq  zmm13, zmm11, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 11
-    vpclmulqdq  zmm14, zmm11, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
-    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C1: LO += it
-    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm13, zmm11, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 12
-    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm11, zmm11, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 12
-    vpternlogq  zmm15, zmm13, zmm11, 0x96           ; C1: HI += it
-    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
-    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 13
-    vpclmulqdq  zmm11, zmm27, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenc     zmm12, zmm12, zmm29                 ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpshufd     zmm13, zmm27, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
-    vpternlogq  zmm13, zmm15, zmm11, 0x96           ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm30, [r10]                  ; AES: k_Nr + text
-    vextracti64x4 ymm11, zmm13, 0x01                ; reduce: upper lanes
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm4                          ; AES: written
-    vpxorq      zmm4, zmm30, [r10 + 64]             ; AES: k_Nr + text
-    vpxorq      ymm9, ymm13, ymm11                  ; reduce: add up the lanes
-    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm4                     ; AES: written
-    vextracti64x2 xmm4, ymm9, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm10, zmm30, [r10 + 128]           ; AES: k_Nr + text
-    vaesenclast zmm10, zmm12, zmm10                 ; AES: last round: the other text
-    vpxorq      xmm9, xmm9, xmm4                    ; reduce: add up the lanes
-    vmovdqu64   [r8 + 128], zmm10                   ; AES: written
-    vpxorq      zmm4, zmm30, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 2
+    vpxorq      xmm12, xmm9, xmm2                   ; S: HI += it
+    vaesenc     zmm2, zmm8, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vpclmulqdq  zmm8, zmm10, [rdi + 512], 0x10      ; C2: A0·K1
+    vaesenc     xmm9, xmm11, xmm14                  ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 3
+    vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C2: HI += it
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     xmm8, xmm9, xmm15                   ; AES: round 3
+    vmovdqu64   zmm9, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 4
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm10, zmm9, [rdi + 576], 0x00      ; C3: A0·K0
+    vaesenc     xmm8, xmm8, xmm16                   ; AES: round 4
+    vpclmulqdq  zmm11, zmm9, [rdi + 192], 0x01      ; C3: A1·B0
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 5
+    vpternlogq  zmm24, zmm10, zmm11, 0x96           ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vaesenc     xmm8, xmm8, xmm17                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [rdi + 576], 0x10      ; C3: A0·K1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, [rdi + 192], 0x11       ; C3: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vpternlogq  zmm12, zmm10, zmm9, 0x96            ; C3: HI += it
+    vaesenc     xmm8, xmm8, xmm18                   ; AES: round 6
+    vmovdqu64   zmm9, [r10 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 7
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vaesenc     xmm8, xmm8, xmm19                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [rdi + 640], 0x00      ; C4: A0·K0
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rdi + 256], 0x01      ; C4: A1·B0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vpternlogq  zmm24, zmm10, zmm11, 0x96           ; C4: LO += it
+    vaesenc     xmm8, xmm8, xmm20                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, [rdi + 640], 0x10      ; C4: A0·K1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4: A1·B1
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     xmm8, xmm8, xmm21                   ; AES: round 9
+    vpternlogq  zmm12, zmm10, zmm9, 0x96            ; C4: HI += it
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vmovdqu64   zmm9, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 10
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     xmm8, xmm8, xmm22                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm9, [rdi + 448], 0x00      ; C1: A0·K0
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm9, [rdi + 64], 0x01       ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
+    vaesenc     xmm8, xmm8, xmm23                   ; AES: round 11
+    vpternlogq  zmm24, zmm10, zmm11, 0x96           ; C1: LO += it
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vpclmulqdq  zmm10, zmm9, [rdi + 448], 0x10      ; C1: A0·K1
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1: A1·B1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 12
+    vaesenc     xmm8, xmm8, xmm25                   ; AES: round 12
+    vpternlogq  zmm12, zmm10, zmm9, 0x96            ; C1: HI += it
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm24, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
+    vaesenc     xmm8, xmm8, xmm26                   ; AES: round 13
+    vpshufd     zmm10, zmm24, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast xmm8, xmm8, xmm27                   ; AES: E_K(J_0)
+    vpternlogq  zmm10, zmm12, zmm9, 0x96            ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm8, zmm27, [r10]                  ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm10, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpxorq      zmm6, zmm27, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      ymm8, ymm10, ymm9                   ; reduce: add up the lanes
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
+    vextracti64x2 xmm3, ymm8, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm6, zmm27, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm3, xmm8, xmm3                    ; reduce: add up the lanes
+    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm27, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r8 + 192], zmm2                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
     sub         r9, 256
     cmp         r9, 257
     jb          .one_rest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vbroadcasti64x2 zmm2, [rdi + 768]               ; k_0
+    vpaddd      zmm6, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm6, zmm6, zmm0                    ; counter block
+    vpxorq      zmm12, zmm6, zmm2                   ; + k_0
+    vpshufd     zmm2, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .one_group:
-    vpshufb     zmm2, zmm1, zmm0                    ; AES: counter block
-    vmovdqu64   zmm4, [r10 + 128]                   ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm10, zmm1, zmm7                   ; AES: 4 blocks ahead
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^2: C
-    vpaddd      zmm11, zmm1, zmm8                   ; AES: 8 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vmovdqu64   zmm12, [r10 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpaddd      zmm13, zmm1, zmm6                   ; AES: 12 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpshufb     zmm12, zmm12, zmm0                  ; C4·H^1: C
-    vpaddd      zmm1, zmm1, zmm5                    ; AES: the next counters
-    vpclmulqdq  zmm27, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm4, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm15, zmm12, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 1
-    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm31, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vpclmulqdq  zmm14, zmm12, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vpternlogq  zmm31, zmm4, zmm14, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm4, zmm10, zmm18                  ; AES: round 3
-    vmovdqu64   zmm10, [r10 + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
-    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^3: C
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm14, zmm12, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm15, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vpternlogq  zmm27, zmm14, zmm15, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
-    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
-    vpternlogq  zmm31, zmm12, zmm14, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vmovdqu64   zmm12, [r10]                        ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vpshufb     zmm12, zmm12, zmm0                  ; C1·H^4: C
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpxorq      zmm9, zmm12, zmm9                   ; C1·H^4: A = X + C
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
-    vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm13, zmm13, zmm23                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm14, zmm9, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
-    vpternlogq  zmm27, zmm12, zmm14, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm12, zmm13, zmm24                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 10
-    vpclmulqdq  zmm13, zmm9, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm12, zmm12, zmm25                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vpternlogq  zmm31, zmm10, zmm13, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm9, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 11
-    vaesenc     zmm12, zmm12, zmm26                 ; AES: round 11
-    vpxorq      zmm10, zmm27, zmm10                 ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm11, zmm11, zmm28                 ; AES: round 12
-    vaesenc     zmm12, zmm12, zmm28                 ; AES: round 12
-    vpshufd     zmm13, zmm10, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vpternlogq  zmm31, zmm9, zmm13, 0x96            ; reduce: + HI
-    vaesenc     zmm9, zmm11, zmm29                  ; AES: round 13
-    vaesenc     zmm11, zmm12, zmm29                 ; AES: round 13
-    vpclmulqdq  zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm12, zmm30, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm12                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm10, zmm31                 ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r8], zmm2                          ; AES: written
-    vpxorq      zmm2, zmm30, [r10 + 64]             ; AES: k_Nr + text
-    vextracti64x4 ymm12, zmm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vpxorq      ymm4, ymm10, ymm12                  ; reduce: add up the lanes
-    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
-    vpxorq      zmm2, zmm30, [r10 + 128]            ; AES: k_Nr + text
-    vextracti64x2 xmm10, ymm4, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
-    vpxorq      xmm9, xmm4, xmm10                   ; reduce: add up the lanes
-    vpxorq      zmm2, zmm30, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm2                    ; AES: written
+    vpshufd     zmm6, zmm1, 0x00                    ; AES
+    vmovdqu64   zmm7, [r10 + 128]                   ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm1, zmm1, zmm4                    ; AES: the next counters
+    vpshufb     zmm7, zmm7, zmm0                    ; C3·H^2: C
+    vpaddd      zmm6, zmm6, zmm5                    ; AES: four registers' numbers
+    vpshufb     zmm6, zmm6, zmm0                    ; AES: as in memory
+    vmovdqu64   zmm8, [r10 + 192]                   ; C4·H^1: C, bytes as in memory
+    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
+    vpshufb     zmm8, zmm8, zmm0                    ; C4·H^1: C
+    vmovdqa64   zmm9, zmm12
+    vpshufd     zmm9{k1}, zmm6, 0xff                ; AES
+    vmovdqa64   zmm10, zmm12
+    vpshufd     zmm10{k1}, zmm6, 0xaa               ; AES
+    vpclmulqdq  zmm29, zmm7, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vmovdqa64   zmm11, zmm12
+    vpshufd     zmm11{k1}, zmm6, 0x55               ; AES
+    vpshufd     zmm12{k1}, zmm6, 0x00               ; AES
+    vpclmulqdq  zmm6, zmm7, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm24, zmm8, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
+    vpternlogq  zmm29, zmm6, zmm24, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm6, zmm12, zmm13                  ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 2
+    vpclmulqdq  zmm30, zmm7, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 2
+    vpclmulqdq  zmm7, zmm7, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vpclmulqdq  zmm24, zmm8, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 3
+    vpternlogq  zmm30, zmm7, zmm24, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm7, zmm11, zmm15                  ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vmovdqu64   zmm11, [r10 + 64]                   ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 4
+    vpshufb     zmm11, zmm11, zmm0                  ; C2·H^3: C
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm24, zmm8, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm28, zmm11, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vpternlogq  zmm29, zmm24, zmm28, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm24, zmm11, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 7
+    vpternlogq  zmm30, zmm8, zmm24, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm8, zmm10, zmm19                  ; AES: round 7
+    vmovdqu64   zmm10, [r10]                        ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm0                  ; C1·H^4: C
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 8
+    vpxorq      zmm3, zmm10, zmm3                   ; C1·H^4: A = X + C
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm11, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm24, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vpternlogq  zmm29, zmm10, zmm24, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm11, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm3, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 11
+    vpternlogq  zmm30, zmm10, zmm11, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm3, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 12
+    vpxorq      zmm10, zmm29, zmm10                 ; C1·H^4: LO += it
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 12
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vpshufd     zmm11, zmm10, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
+    vpternlogq  zmm30, zmm3, zmm11, 0x96            ; reduce: + HI
+    vaesenc     zmm3, zmm7, zmm26                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm10, zmm27, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, zmm30                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r8], zmm9                          ; AES: written
+    vpxorq      zmm9, zmm27, [r10 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm7, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm8                     ; AES: written
+    vpxorq      ymm7, ymm7, ymm10                   ; reduce: add up the lanes
+    vpxorq      zmm8, zmm27, [r10 + 128]            ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm7, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
+    vpxorq      xmm3, xmm7, xmm9                    ; reduce: add up the lanes
+    vpxorq      zmm7, zmm27, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm6                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
     sub         r9, 256
@@ -16026,14 +17001,14 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     lea         rsi, [r10 + rdx]                    ; the last register
     cmp         rax, 0x40
     jae         .one_rest_in_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
     vmovdqu64   ymm4, [rsi]                         ; whole blocks
     vinserti64x2 zmm4, zmm4, [rsi + 32], 0x02       ; and the third
     vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
     vpshufb     xmm5, xmm5, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vinserti64x2 zmm5, zmm4, xmm5, 0x03             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     cmp         rax, 0x21
@@ -16041,7 +17016,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   ymm4, [rsi]                         ; whole blocks
     vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
     vpshufb     xmm5, xmm5, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
+    vinserti64x2 zmm5, zmm4, xmm5, 0x02             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
@@ -16049,13 +17024,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu64   xmm4, [rsi]                         ; whole blocks
     vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
     vpshufb     xmm5, xmm5, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
+    vinserti64x2 ymm5, ymm4, xmm5, 0x01             ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm4, [rsi]                         ; whole blocks
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm5, [rsi]                         ; whole blocks
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
     cmp         rax, 0x08
@@ -16063,7 +17038,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovq       xmm4, [rsi]                         ; the first bytes
     vmovq       xmm5, [rsi + rax - 8]               ; the last bytes
     vpshufb     xmm5, xmm5, [rcx + 24]              ; in their places
-    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    vporq       xmm5, xmm4, xmm5                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     cmp         rax, 0x04
@@ -16071,8 +17046,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovd       xmm4, [rsi]                         ; the first bytes
     vmovd       xmm5, [rsi + rax - 4]               ; the last bytes
     vpshufb     xmm5, xmm5, [rcx + 20]              ; in their places
-    vporq       xmm4, xmm4, xmm5                    ; zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vporq       xmm5, xmm4, xmm5                    ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r11d, byte [rsi]                    ; byte 0
@@ -16090,340 +17064,345 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         esi, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rcx + 112]             ; zero-padded
+    vpandq      xmm5, xmm4, [rcx + 112]             ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm4, [rsi]                         ; whole blocks
+    vmovdqu64   zmm5, [rsi]                         ; whole blocks
 .one_rest_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rsi, [rdi + 304]
     sub         rsi, rcx                            ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x81
     jae         .one_rest_over_2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_rest_over_1
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpxorq      xmm5, xmm5, xmm3                    ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpxorq      zmm3, zmm3, zmm9                    ; A = X + C
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vbroadcasti64x2 zmm6, [rdi + 768]               ; AES: k_0
+    vpclmulqdq  xmm7, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      zmm1, zmm1, zmm6                    ; AES: + k_0
+    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vpshufb     zmm6, zmm5, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
     vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
     vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpternlogq  zmm5, zmm6, zmm7, 0x96              ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpternlogq  zmm4, zmm6, zmm7, 0x96              ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
     vpclmulqdq  xmm6, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
     vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
     vpclmulqdq  zmm6, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm4, zmm30, zmm4                   ; AES: k_Nr + text
+    vpxorq      zmm5, zmm27, zmm5                   ; AES: k_Nr + text
     vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm1, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpclmulqdq  xmm7, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm8, zmm5, zmm3                    ; AES: + k_0
-    vpxorq      xmm5, xmm6, xmm7                    ; lengths: LO += it
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm8, zmm16                   ; AES: round 1
-    vpshufb     zmm6, zmm4, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm7, zmm6, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm6, [rsi + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpternlogq  zmm5, zmm7, zmm8, 0x96              ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpclmulqdq  xmm7, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
+    vpxorq      zmm6, zmm6, zmm8                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm8                    ; AES: + k_0
+    vpshufb     zmm7, zmm5, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm8, zmm7, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vpclmulqdq  zmm9, zmm7, [rsi + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vpclmulqdq  xmm8, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
-    vpxorq      zmm6, zmm6, zmm9                    ; A = X + C
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm6, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vpternlogq  zmm5, zmm7, zmm8, 0x96              ; C1: LO += it
-    vpxorq      zmm7, zmm30, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpclmulqdq  zmm3, zmm6, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm30, zmm4                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm7, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C2: HI += it
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
+    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vpclmulqdq  zmm7, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpternlogq  zmm4, zmm7, zmm8, 0x96              ; C1: LO += it
+    vpxorq      zmm7, zmm27, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm27, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_2:
     cmp         r9, 0xc1
     jae         .one_rest_over_3
     vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm1, zmm1, zmm8                    ; AES: 8 blocks ahead
+    vpclmulqdq  xmm8, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      xmm5, xmm5, xmm10                   ; lengths: LO += it
-    vpxorq      zmm6, zmm6, zmm3                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpshufb     zmm3, zmm8, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm3, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm10, zmm3, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
+    vpxorq      xmm4, xmm4, xmm8                    ; lengths: LO += it
+    vbroadcasti64x2 zmm8, [rdi + 768]               ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm8                    ; AES: + k_0
+    vmovdqu64   zmm9, [r10 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm8                    ; AES: + k_0
+    vpshufb     zmm8, zmm9, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm8, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm8, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vpclmulqdq  xmm9, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm3, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm3, zmm3, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C2: HI += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vaesenc     zmm3, zmm6, zmm22                   ; AES: round 7
-    vpshufb     zmm6, zmm4, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm6, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C3: LO += it
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
-    vaesenc     zmm6, zmm7, zmm26                   ; AES: round 11
-    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vpxorq      zmm7, zmm7, zmm9                    ; A = X + C
-    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vpxorq      zmm9, zmm30, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm7, [rsi], 0x01            ; C1: A1·B0
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C1: LO += it
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpxorq      zmm3, zmm30, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpclmulqdq  zmm3, zmm7, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm30, zmm4                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm8, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vpshufb     zmm8, zmm5, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vpternlogq  zmm4, zmm9, zmm10, 0x96             ; C3: LO += it
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
+    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm10, zmm27, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm4, zmm8, zmm9, 0x96              ; C1: LO += it
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpxorq      zmm6, zmm27, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm6                     ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm27, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
     vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm10, zmm1, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpaddd      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm8, zmm1, zmm8                    ; AES: 8 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpxorq      xmm5, xmm5, xmm11                   ; lengths: LO += it
-    vpaddd      zmm1, zmm1, zmm6                    ; AES: 12 blocks ahead
+    vpclmulqdq  xmm8, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpaddd      zmm9, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpxorq      xmm4, xmm4, xmm8                    ; lengths: LO += it
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vmovdqu64   zmm6, [r10 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm6, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm11, zmm6, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 1
-    vpternlogq  zmm5, zmm3, zmm11, 0x96             ; C2: LO += it
-    vaesenc     zmm3, zmm10, zmm17                  ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm10, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm6, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 4
-    vpternlogq  zmm2, zmm10, zmm6, 0x96             ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vaesenc     zmm6, zmm7, zmm20                   ; AES: round 5
-    vmovdqu64   zmm7, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm7, [rsi + 512], 0x00      ; C3: A0·K0
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm7, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
-    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm7, [rsi + 512], 0x10      ; C3: A0·K1
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
-    vpternlogq  zmm2, zmm10, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpshufb     zmm7, zmm4, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm7, [rsi + 576], 0x00      ; C4: A0·K0
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm11, zmm7, [rsi + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
-    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C4: LO += it
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm7, [rsi + 576], 0x10      ; C4: A0·K1
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm7, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 12
-    vpternlogq  zmm2, zmm10, zmm7, 0x96             ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 12
-    vaesenc     zmm7, zmm8, zmm28                   ; AES: round 12
-    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm28                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
+    vmovdqu64   zmm8, [r10 + 64]                    ; C, bytes as in memory
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm10                   ; AES: + k_0
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
-    vpxorq      zmm8, zmm8, zmm9                    ; A = X + C
-    vaesenc     zmm1, zmm1, zmm29                   ; AES: round 13
-    vpxorq      zmm9, zmm30, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm8, [rsi + 384], 0x00      ; C1: A0·K0
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpclmulqdq  zmm3, zmm8, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm9, zmm30, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm10                   ; AES: + k_0
+    vpclmulqdq  zmm11, zmm8, [rsi + 448], 0x00      ; C2: A0·K0
+    vpxorq      zmm1, zmm1, zmm10                   ; AES: + k_0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm8, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
+    vpternlogq  zmm4, zmm11, zmm10, 0x96            ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 2
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 3
+    vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm8, [rsi + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 4
+    vpclmulqdq  zmm8, zmm8, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 4
+    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 5
+    vmovdqu64   zmm8, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, [rsi + 512], 0x00      ; C3: A0·K0
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm8, [rsi + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 7
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm8, [rsi + 512], 0x10      ; C3: A0·K1
+    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 8
+    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vpshufb     zmm8, zmm5, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm8, [rsi + 576], 0x00      ; C4: A0·K0
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm8, [rsi + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 10
+    vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C4: LO += it
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm8, [rsi + 576], 0x10      ; C4: A0·K1
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 11
+    vpclmulqdq  zmm8, zmm8, [rsi + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
+    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 12
+    vaesenc     zmm8, zmm9, zmm25                   ; AES: round 12
+    vmovdqu64   zmm9, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
+    vpxorq      zmm3, zmm9, zmm3                    ; A = X + C
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
+    vpxorq      zmm9, zmm27, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm3, [rsi + 384], 0x00      ; C1: A0·K0
     vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm5, zmm10, zmm3, 0x96             ; C1: LO += it
-    vmovdqu64   [r8 + 64], zmm6                     ; AES: written
-    vpxorq      zmm3, zmm30, [r10 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm8, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm8, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm30, zmm4                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm1, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], zmm6                          ; AES: written
+    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm9, zmm27, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpternlogq  zmm4, zmm10, zmm6, 0x96             ; C1: LO += it
+    vmovdqu64   [r8 + 64], zmm7                     ; AES: written
+    vpxorq      zmm6, zmm27, [r10 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm6                    ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm27, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm1, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r8 + rdx]                     ; the last register
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm1, zmm4, 0x02
-    vmovdqu64   [rcx], ymm4                         ; written
+    vextracti64x2 xmm1, zmm5, 0x02
+    vmovdqu64   [rcx], ymm5                         ; written
     vmovdqu64   [rcx + 32], xmm1                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm4, 0x03
+    vextracti64x2 xmm3, zmm5, 0x03
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
     vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm4                         ; written
-    vextracti64x2 xmm1, zmm4, 0x01
+    vmovdqu64   [rcx], ymm5                         ; written
+    vextracti64x2 xmm1, zmm5, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm4, 0x02
+    vextracti64x2 xmm3, zmm5, 0x02
     vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
     vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
@@ -16433,52 +17412,52 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm4                         ; written
+    vmovdqu64   [rcx], xmm5                         ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm1, zmm4, 0x01
-    vpxorq      xmm1, xmm1, xmm4                    ; what the end differs by
+    vextracti64x2 xmm1, zmm5, 0x01
+    vpxorq      xmm1, xmm1, xmm5                    ; what the end differs by
     vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm4, [rdx + rax + 160]       ; in front
+    vpshufb     xmm3, xmm5, [rdx + rax + 160]       ; in front
     vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
     vmovdqu64   [rcx + rax - 16], xmm1              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm4                         ; written
+    vmovdqu64   [rcx], xmm5                         ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_16:
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm4, 0x00                   ; the first bytes
-    vpshufb     xmm1, xmm4, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx], xmm5, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm5, [rdx + rax + 8]         ; the last bytes
     vpextrq     [rcx + rax - 8], xmm1, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm4                         ; the first bytes
-    vpshufb     xmm1, xmm4, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx], xmm5                         ; the first bytes
+    vpshufb     xmm1, xmm5, [rdx + rax + 12]        ; the last bytes
     vmovd       [rcx + rax - 4], xmm1               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm4, 0x00              ; the first bytes
+    vpextrb     byte [rcx], xmm5, 0x00              ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm1, xmm4, [rdx + rsi + 16]
+    vpshufb     xmm1, xmm5, [rdx + rsi + 16]
     vpextrb     byte [rcx + rsi], xmm1, 0x00        ; byte n >> 1
-    vpshufb     xmm1, xmm4, [rdx + rax + 15]        ; the last bytes
+    vpshufb     xmm1, xmm5, [rdx + rax + 15]        ; the last bytes
     vpextrb     byte [rcx + rax - 1], xmm1, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm4                         ; written
+    vmovdqu64   [rcx], zmm5                         ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
@@ -16587,7 +17566,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jmp         .next
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 520                            ; frame
+    add         rsp, 512                            ; frame
+    pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret

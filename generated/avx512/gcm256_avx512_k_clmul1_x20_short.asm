@@ -11,7 +11,7 @@
 ; wipe       no: secrets may remain in xmm0-31, 16 bytes of stack; see each function
 ; cpu        aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      148 instructions: clmul 21, load 5, other 80, shuffle 13, store 5, xor 24
+; group      145 instructions: clmul 21, other 82, shuffle 16, store 5, xor 21
 ;
 ; ctx        1856 bytes, at any address; best aligned to 64; only init writes it
 ;            16 bytes for each power, H^24 first: B from byte 0, K from byte 448; round keys from byte 896
@@ -78,6 +78,9 @@ align 16
 gcm256_avx512_k_clmul1_x20_short_lane_numbers_from_1:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm256_avx512_k_clmul1_x20_short_minus_4:
+    db 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm256_avx512_k_clmul1_x20_short_numbers_10:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0d
 align 16
@@ -122,6 +125,12 @@ gcm256_avx512_k_clmul1_x20_short_numbers_6_of_2:
 align 16
 gcm256_avx512_k_clmul1_x20_short_one_lane:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm256_avx512_k_clmul1_x20_short_words_0:
+    db 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00
+align 16
+gcm256_avx512_k_clmul1_x20_short_words_1:
+    db 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00
 
 section .text
 
@@ -422,13 +431,12 @@ gcm256_avx512_k_clmul1_x20_short_init:
 
 ; void gcm256_avx512_k_clmul1_x20_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-31, rax rcx rbx r8 r9 r10 r11
+;   stack 0 bytes; writes xmm0-31, rax rcx r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm256_avx512_k_clmul1_x20_short_encrypt:function (gcm256_avx512_k_clmul1_x20_short_encrypt.end - gcm256_avx512_k_clmul1_x20_short_encrypt)
 align 32
 gcm256_avx512_k_clmul1_x20_short_encrypt:
     endbr64
-    push        rbx                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     cmp         r9, 0x21
@@ -453,7 +461,7 @@ gcm256_avx512_k_clmul1_x20_short_encrypt:
     vaesenc     ymm0, ymm0, [rdi + 1600]            ; round 11
     vaesenc     ymm0, ymm0, [rdi + 1664]            ; round 12
     vaesenc     ymm0, ymm0, [rdi + 1728]            ; round 13
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x20
     jae         .in_2_given_longest
     cmp         r9, 0x11
@@ -699,434 +707,485 @@ gcm256_avx512_k_clmul1_x20_short_encrypt:
     vbroadcasti64x2 zmm2, [rsi]                     ; counter block
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
-    vmovdqu64   zmm2, [rdi + 896]                   ; k_0
-    vmovdqu64   zmm3, [rdi + 960]                   ; k_1
-    vmovdqu64   zmm4, [rdi + 1024]                  ; k_2
-    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
-    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
-    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
-    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
-    vmovdqu64   zmm9, [rdi + 1344]                  ; k_7
-    vmovdqu64   zmm10, [rdi + 1408]                 ; k_8
-    vmovdqu64   zmm11, [rdi + 1472]                 ; k_9
-    vmovdqu64   zmm12, [rdi + 1536]                 ; k_10
-    vmovdqu64   zmm13, [rdi + 1600]                 ; k_11
-    vmovdqu64   zmm14, [rdi + 1664]                 ; k_12
-    vmovdqu64   zmm15, [rdi + 1728]                 ; k_13
-    vmovdqu64   zmm16, [rdi + 1792]                 ; k_14
+    vmovdqu64   zmm2, [rdi + 960]                   ; k_1
+    vmovdqu64   zmm3, [rdi + 1024]                  ; k_2
+    vmovdqu64   zmm4, [rdi + 1088]                  ; k_3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
+    vmovdqu64   zmm9, [rdi + 1408]                  ; k_8
+    vmovdqu64   zmm10, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm11, [rdi + 1536]                 ; k_10
+    vmovdqu64   zmm12, [rdi + 1600]                 ; k_11
+    vmovdqu64   zmm13, [rdi + 1664]                 ; k_12
+    vmovdqu64   zmm14, [rdi + 1728]                 ; k_13
+    vmovdqu64   zmm15, [rdi + 1792]                 ; k_14
     cmp         r9, 320
     jb          .rest
-.first:
-    vmovdqu64   zmm17, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm18, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
-    vpshufb     zmm20, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm31, zmm17                 ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm31, zmm18                 ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm31, zmm31, zmm19                 ; AES: the next counters
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 13
-    vpxorq      zmm25, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm25                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm20                         ; AES: written
-    vpxorq      zmm20, zmm16, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm20                    ; AES: written
-    vpxorq      zmm20, zmm16, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm20, zmm22, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm20                   ; AES: written
-    vpxorq      zmm20, zmm16, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm20, zmm23, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm20                   ; AES: written
-    vpxorq      zmm20, zmm16, [rcx + 256]           ; AES: k_Nr + text
-    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm20                   ; AES: written
+    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm31, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
+    vmovdqu64   zmm21, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm16, zmm16, zmm21                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm21                 ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm21                 ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm21                 ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm21                 ; AES: + k_0
+    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm2                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 10
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 10
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 11
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 11
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 12
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 13
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 13
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 13
+    vpxorq      zmm21, zmm15, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm16                         ; AES: written
+    vpxorq      zmm21, zmm15, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm17                    ; AES: written
+    vpxorq      zmm21, zmm15, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm21, zmm20, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm21                   ; AES: written
+    vpxorq      zmm20, zmm15, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm22, zmm19, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm22                   ; AES: written
+    vpxorq      zmm19, zmm15, [rcx + 256]           ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm18                   ; AES: written
     add         rcx, 320                            ; next group
-    cmp         r9, 640
-    jb          .rest
+    add         r8, 320
+    sub         r9, 320
+    cmp         r9, 320
+    jb          .last
+    vmovdqu64   zmm19, [rdi + 896]                  ; k_0
+    vpaddd      zmm20, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm20, zmm20, zmm0                  ; counter block
+    vpxorq      zmm29, zmm20, zmm19                 ; + k_0
+    vpshufd     zmm19, zmm19, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .group:
-    vpshufb     zmm20, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm31, zmm17                 ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm31, zmm18                 ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm31, zmm31, zmm19                 ; AES: the next counters
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vmovdqu64   zmm25, [r8 + 128]                   ; C3·H^3: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm0                  ; C3·H^3: C
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vmovdqu64   zmm26, [r8 + 192]                   ; C4·H^2: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vpshufb     zmm26, zmm26, zmm0                  ; C4·H^2: C
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm29, zmm25, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm25, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm26, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm30, zmm25, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm26, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vmovdqu64   zmm25, [r8 + 256]                   ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpshufb     zmm25, zmm25, zmm0                  ; C5·H^1: C
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm26, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm28, zmm25, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm25, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vmovdqu64   zmm26, [r8 + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^4: C
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm25, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm28, zmm26, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm25, zmm25, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 11
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
-    vmovdqu64   zmm25, [r8]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
-    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^5: C
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 13
-    vpxorq      zmm1, zmm25, zmm1                   ; C1·H^5: A = X + C
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 13
-    vpclmulqdq  zmm25, zmm26, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 13
-    vpclmulqdq  zmm27, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vpxorq      zmm28, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm28                 ; AES: last round: the other text
-    vpternlogq  zmm29, zmm25, zmm27, 0x96           ; C1·H^5: LO += it
-    vmovdqu64   [r8 + 320], zmm20                   ; AES: written
-    vpxorq      zmm20, zmm16, [rcx + 64]            ; AES: k_Nr + text
-    vpclmulqdq  zmm25, zmm26, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
-    vpclmulqdq  zmm21, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vmovdqu64   [r8 + 384], zmm20                   ; AES: written
-    vpxorq      zmm20, zmm16, [rcx + 128]           ; AES: k_Nr + text
-    vpternlogq  zmm30, zmm25, zmm21, 0x96           ; C1·H^5: HI += it
-    vaesenclast zmm20, zmm22, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm20                   ; AES: written
-    vpclmulqdq  zmm20, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vpxorq      zmm21, zmm16, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm21, zmm23, zmm21                 ; AES: last round: the other text
-    vpxorq      zmm20, zmm29, zmm20                 ; C1·H^5: LO += it
-    vmovdqu64   [r8 + 512], zmm21                   ; AES: written
-    vpxorq      zmm21, zmm16, [rcx + 256]           ; AES: k_Nr + text
+    vpshufd     zmm20, zmm31, 0x00                  ; AES
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
+    vpaddd      zmm31, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm23, zmm20, [rel gcm256_avx512_k_clmul1_x20_short_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: as in memory
+    vpxorq      zmm23, zmm23, zmm19                 ; AES: + k_0
+    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vmovdqa64   zmm24, zmm29
+    vpshufd     zmm24{k1}, zmm23, 0xff              ; AES
+    vmovdqa64   zmm25, zmm29
+    vpshufd     zmm25{k1}, zmm23, 0xaa              ; AES
+    vpclmulqdq  zmm26, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vmovdqa64   zmm27, zmm29
+    vpshufd     zmm27{k1}, zmm23, 0x55              ; AES
+    vmovdqa64   zmm28, zmm29
+    vpshufd     zmm28{k1}, zmm23, 0x00              ; AES
+    vpclmulqdq  zmm23, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpaddd      zmm20, zmm20, [rel gcm256_avx512_k_clmul1_x20_short_words_1]  ; AES: four registers' numbers
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: as in memory
+    vpternlogq  zmm30, zmm26, zmm23, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm20, zmm20, zmm19                 ; AES: + k_0
+    vpshufd     zmm29{k1}, zmm20, 0xff              ; AES
+    vpclmulqdq  zmm20, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vaesenc     zmm23, zmm24, zmm2                  ; AES: round 1
+    vaesenc     zmm24, zmm25, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm25, zmm27, zmm2                  ; AES: round 1
+    vaesenc     zmm26, zmm28, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm28, zmm29, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 2
+    vpternlogq  zmm20, zmm21, zmm27, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm21, zmm25, zmm3                  ; AES: round 2
+    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 2
+    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^1: C
+    vaesenc     zmm26, zmm28, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm18, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 4
+    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm18, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 5
+    vpternlogq  zmm20, zmm22, zmm27, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
+    vaesenc     zmm22, zmm25, zmm6                  ; AES: round 5
+    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 5
+    vpshufb     zmm17, zmm17, zmm0                  ; C2·H^4: C
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm26, zmm18, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm27, zmm17, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 7
+    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 7
+    vpclmulqdq  zmm18, zmm18, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 8
+    vpclmulqdq  zmm26, zmm17, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 8
+    vpternlogq  zmm20, zmm18, zmm26, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm18, zmm22, zmm9                  ; AES: round 8
+    vaesenc     zmm22, zmm25, zmm9                  ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 9
+    vpshufb     zmm16, zmm16, zmm0                  ; C1·H^5: C
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 9
+    vpxorq      zmm1, zmm16, zmm1                   ; C1·H^5: A = X + C
+    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 9
+    vaesenc     zmm18, zmm22, zmm10                 ; AES: round 9
+    vpclmulqdq  zmm22, zmm17, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 10
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 10
+    vpclmulqdq  zmm25, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 10
+    vpternlogq  zmm30, zmm22, zmm25, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm22, zmm23, zmm12                 ; AES: round 11
+    vaesenc     zmm23, zmm24, zmm12                 ; AES: round 11
+    vpclmulqdq  zmm17, zmm17, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 11
+    vpclmulqdq  zmm24, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 11
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 12
+    vpternlogq  zmm20, zmm17, zmm24, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm17, zmm21, zmm13                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 12
+    vpclmulqdq  zmm21, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 12
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 13
+    vpxorq      zmm21, zmm30, zmm21                 ; C1·H^5: LO += it
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 13
+    vaesenc     zmm24, zmm17, zmm14                 ; AES: round 13
     vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm25, zmm16, zmm14                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 13
+    vpxorq      zmm16, zmm15, [rcx]                 ; AES: k_Nr + text
+    vpshufd     zmm17, zmm21, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm16, zmm22, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm16                         ; AES: written
+    vpternlogq  zmm20, zmm1, zmm17, 0x96            ; reduce: + HI
+    vpxorq      zmm1, zmm15, [rcx + 64]             ; AES: k_Nr + text
+    vaesenclast zmm17, zmm23, zmm1                  ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm21, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r8 + 64], zmm17                    ; AES: written
+    vpxorq      zmm21, zmm15, [rcx + 128]           ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, zmm20                   ; reduce: RES = fold(LO) + HI
     vaesenclast zmm21, zmm24, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 576], zmm21                   ; AES: written
-    vpshufd     zmm21, zmm20, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm30, zmm1, zmm21, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm1, zmm20, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm30                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r8 + 128], zmm21                   ; AES: written
+    vpxorq      zmm22, zmm15, [rcx + 192]           ; AES: k_Nr + text
     vextracti64x4 ymm20, zmm1, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm22, zmm25, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm22                   ; AES: written
     vpxorq      ymm1, ymm1, ymm20                   ; reduce: add up the lanes
+    vpxorq      zmm20, zmm15, [rcx + 256]           ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm20                 ; AES: last round: the other text
     vextracti64x2 xmm20, ymm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 256], zmm18                   ; AES: written
     vpxorq      xmm1, xmm1, xmm20                   ; reduce: add up the lanes
     add         rcx, 320                            ; next group
     add         r8, 320
     sub         r9, 320
-    cmp         r9, 640
+    cmp         r9, 320
     jae         .group
 .after_group:
-.rest:
-    mov         r11, r8
-    mov         rbx, r9
-    cmp         rbx, 320
-    jb          .fewer
-    add         r8, 320
-    sub         r9, 320
-.fewer:
-    vpxorq      xmm17, xmm17, xmm17
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+.last:
+    vpshufb     zmm20, zmm21, zmm0                  ; C3·H^3: C
+    vpclmulqdq  zmm25, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm26, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpclmulqdq  zmm19, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpshufb     zmm24, zmm22, zmm0                  ; C4·H^2: C
+    vpclmulqdq  zmm21, zmm24, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpclmulqdq  zmm22, zmm24, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpclmulqdq  zmm23, zmm24, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpclmulqdq  zmm24, zmm24, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^1: C
+    vpclmulqdq  zmm27, zmm18, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vpclmulqdq  zmm28, zmm18, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vpclmulqdq  zmm29, zmm18, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vpclmulqdq  zmm18, zmm18, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vpternlogq  zmm25, zmm19, zmm21, 0x96           ; C5·H^1: LO += it
+    vpternlogq  zmm26, zmm20, zmm22, 0x96           ; C5·H^1: HI += it
+    vpshufb     zmm17, zmm17, zmm0                  ; C2·H^4: C
+    vpclmulqdq  zmm19, zmm17, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vpclmulqdq  zmm20, zmm17, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vpclmulqdq  zmm21, zmm17, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vpclmulqdq  zmm17, zmm17, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vpternlogq  zmm25, zmm23, zmm27, 0x96           ; C2·H^4: LO += it
+    vpternlogq  zmm26, zmm24, zmm28, 0x96           ; C2·H^4: HI += it
+    vpshufb     zmm16, zmm16, zmm0                  ; C1·H^5: C
+    vpxorq      zmm1, zmm16, zmm1                   ; C1·H^5: A = X + C
+    vpclmulqdq  zmm16, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vpclmulqdq  zmm22, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vpclmulqdq  zmm23, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpternlogq  zmm25, zmm29, zmm19, 0x96           ; C1·H^5: LO += it
+    vpternlogq  zmm26, zmm18, zmm20, 0x96           ; C1·H^5: HI += it
+    vpternlogq  zmm25, zmm21, zmm16, 0x96           ; C1·H^5: LO += it
+    vpternlogq  zmm26, zmm17, zmm22, 0x96           ; C1·H^5: HI += it
+    vpxorq      zmm16, zmm25, zmm23                 ; C1·H^5: LO += it
+    vpclmulqdq  zmm17, zmm16, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm16, zmm16, 0x4e                  ; reduce: (LO1, LO0)
+    vpternlogq  zmm26, zmm1, zmm16, 0x96            ; reduce: + HI
+    vpxorq      zmm1, zmm17, zmm26                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm16, zmm1, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm16                   ; reduce: add up the lanes
+    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm16                   ; reduce: add up the lanes
     cmp         r9, 0x00
-    je          .written
+    je          .store                              ; reduce
+.rest:
+    mov         r11, r9                             ; reduce
+    vpxorq      xmm20, xmm20, xmm20                 ; reduce
+    vpxorq      xmm21, xmm21, xmm21                 ; reduce
+    vpxorq      xmm22, xmm22, xmm22                 ; reduce
+    vpxorq      xmm23, xmm23, xmm23                 ; reduce
+    vpxorq      xmm16, xmm16, xmm16                 ; reduce
+    vpxorq      xmm17, xmm17, xmm17                 ; reduce
+    vpxorq      xmm18, xmm18, xmm18                 ; reduce
+    vpxorq      xmm19, xmm19, xmm19                 ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
-    jb          .under_4
-    vpshufb     zmm18, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    jb          .under_4                            ; reduce
+    vpshufb     zmm20, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 13
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 13
-    vpxorq      zmm22, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm18                         ; AES: written
-    vpxorq      zmm18, zmm16, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm18                    ; AES: written
-    vpxorq      zmm18, zmm16, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm18                   ; AES: written
-    vpxorq      zmm18, zmm16, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm18, zmm21, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm18                   ; AES: written
+    vmovdqu64   zmm24, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm20, zmm20, zmm24                 ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm24                 ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm24                 ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm24                 ; AES: + k_0
+    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 10
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 10
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 10
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 10
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 11
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 11
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 11
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 12
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 12
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 12
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 13
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 13
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 13
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 13
+    vpxorq      zmm24, zmm15, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm20                         ; AES: written
+    vpxorq      zmm24, zmm15, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm21, zmm21, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm21                    ; AES: written
+    vpxorq      zmm24, zmm15, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm22, zmm22, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm22                   ; AES: written
+    vpxorq      zmm24, zmm15, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm23, zmm23, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm23                   ; AES: written
     add         rcx, 256
     add         r8, 256
     sub         r9, 256
 .under_4:
     cmp         r9, 0x80
     jb          .under_2
-    vpshufb     zmm18, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 13
-    vpxorq      zmm20, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm18                         ; AES: written
-    vpxorq      zmm18, zmm16, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm18                    ; AES: written
+    vmovdqu64   zmm24, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm16, zmm16, zmm24                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm24                 ; AES: + k_0
+    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 13
+    vpxorq      zmm24, zmm15, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm16                         ; AES: written
+    vpxorq      zmm24, zmm15, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm17                    ; AES: written
     add         rcx, 0x80
     add         r8, 0x80
     sub         r9, 0x80
 .under_2:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_1
     vpshufb     zmm18, zmm31, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 13
-    vpxorq      zmm19, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm19                 ; AES: last round: the other text
+    vpxorq      zmm18, zmm18, [rdi + 896]           ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 13
+    vpxorq      zmm24, zmm15, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm24                 ; AES: last round: the other text
     vmovdqu64   [r8], zmm18                         ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
@@ -1140,83 +1199,83 @@ gcm256_avx512_k_clmul1_x20_short_encrypt:
     jae         .given_longest                      ; AES
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
-    vmovdqu64   ymm17, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm18, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm18, xmm18, [rax + 64]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; AES: with them
+    vmovdqu64   ymm19, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm24, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm24, xmm24, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm19, xmm24, 0x02          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_33:
     cmp         r9, 0x11
     jb          .given_under_17                     ; AES
-    vmovdqu64   xmm17, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm18, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm18, xmm18, [rax + 48]            ; AES: those of the last block, zero-padded
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AES: with them
+    vmovdqu64   xmm19, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm24, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm24, xmm24, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm19, ymm19, xmm24, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
-    vmovdqu64   xmm17, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm19, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
-    vmovq       xmm17, [rcx]                        ; AES: the first bytes
-    vmovq       xmm18, [rcx + r9 - 8]               ; AES: the last bytes
-    vpshufb     xmm18, xmm18, [rax + 24]            ; AES: in their places
-    vporq       xmm17, xmm17, xmm18                 ; AES: zero-padded
+    vmovq       xmm19, [rcx]                        ; AES: the first bytes
+    vmovq       xmm24, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm24, xmm24, [rax + 24]            ; AES: in their places
+    vporq       xmm19, xmm19, xmm24                 ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
     jb          .given_under_4                      ; AES
-    vmovd       xmm17, [rcx]                        ; AES: the first bytes
-    vmovd       xmm18, [rcx + r9 - 4]               ; AES: the last bytes
-    vpshufb     xmm18, xmm18, [rax + 20]            ; AES: in their places
-    vporq       xmm17, xmm17, xmm18                 ; AES: zero-padded
+    vmovd       xmm19, [rcx]                        ; AES: the first bytes
+    vmovd       xmm24, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm24, xmm24, [rax + 20]            ; AES: in their places
+    vporq       xmm19, xmm19, xmm24                 ; AES: zero-padded
     jmp         short .given_done                   ; AES
 .given_under_4:
     movzx       r10d, byte [rcx]                    ; AES: byte 0
-    vmovq       xmm17, r10                          ; AES
+    vmovq       xmm19, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
     mov         r10, r9
     shr         r10, 0x01                           ; AES
     movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
-    vmovq       xmm18, r10                          ; AES
+    vmovq       xmm24, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
-    vpslldq     xmm18, xmm18, 0x01                  ; AES
-    vporq       xmm17, xmm17, xmm18                 ; AES
+    vpslldq     xmm24, xmm24, 0x01                  ; AES
+    vporq       xmm19, xmm19, xmm24                 ; AES
     movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
-    vmovq       xmm18, rcx                          ; AES
+    vmovq       xmm24, rcx                          ; AES
     mov         ecx, 0x00                           ; AES: no byte stays
-    vpslldq     xmm18, xmm18, 0x02                  ; AES
-    vporq       xmm17, xmm17, xmm18                 ; AES
-    vpandq      xmm17, xmm17, [rax + 112]           ; AES: zero-padded
+    vpslldq     xmm24, xmm24, 0x02                  ; AES
+    vporq       xmm19, xmm19, xmm24                 ; AES
+    vpandq      xmm19, xmm19, [rax + 112]           ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_longest:
-    vmovdqu64   ymm17, [rcx]                        ; AES: whole blocks
-    vinserti64x2 zmm17, zmm17, [rcx + 32], 0x02     ; AES: and the third
-    vmovdqu64   xmm18, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm18, xmm18, [rax + 80]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; AES: with them
+    vmovdqu64   ymm19, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm19, zmm19, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm24, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm24, xmm24, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm19, xmm24, 0x03          ; AES: with them
 .given_done:
-    vpshufb     zmm18, zmm31, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm18, zmm2                   ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 13
-    vpxorq      zmm3, zmm16, zmm17                  ; AES: k_Nr + text
+    vpshufb     zmm24, zmm31, zmm0                  ; AES: counter block
+    vpxorq      zmm24, zmm24, [rdi + 896]           ; AES: + k_0
+    vaesenc     zmm2, zmm24, zmm2                   ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 13
+    vpxorq      zmm3, zmm15, zmm19                  ; AES: k_Nr + text
     vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
-    vpandq      zmm17, zmm3, [rax + 112]            ; AES: zero-padded
+    vpandq      zmm19, zmm3, [rax + 112]            ; AES: zero-padded
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
     cmp         r9, 0x21
@@ -1232,7 +1291,7 @@ gcm256_avx512_k_clmul1_x20_short_encrypt:
     vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_33:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jb          .written_under_17                   ; AES
     vmovdqu64   [r8], xmm3                          ; AES: written
@@ -1294,116 +1353,98 @@ gcm256_avx512_k_clmul1_x20_short_encrypt:
     vmovq       xmm2, r9                            ; AES
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .written:
-    cmp         rbx, 320
-    jb          .tail
-    vmovdqu64   zmm2, [r11 + 128]                   ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^3: C
-    vpclmulqdq  zmm12, zmm2, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpclmulqdq  zmm13, zmm2, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 192], 0x01       ; C3·H^3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vmovdqu64   zmm4, [r11 + 192]                   ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 704], 0x00       ; C4·H^2: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 256], 0x01       ; C4·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vmovdqu64   zmm8, [r11 + 256]                   ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C5·H^1: LO += it
-    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm2, [r11 + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C2·H^4: LO += it
-    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C2·H^4: HI += it
-    vmovdqu64   zmm4, [r11]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^5: C
-    vpxorq      zmm1, zmm4, zmm1                    ; C1·H^5: A = X + C
-    vpclmulqdq  zmm4, zmm1, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpclmulqdq  zmm7, zmm1, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpclmulqdq  zmm9, zmm1, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C1·H^5: LO += it
-    vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C1·H^5: HI += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; C1·H^5: LO += it
-    vpternlogq  zmm13, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
-    vpxorq      zmm2, zmm12, zmm9                   ; C1·H^5: LO += it
-    vpclmulqdq  zmm3, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm13, zmm1, zmm2, 0x96             ; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm13                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    add         r11, 320                            ; reduce
-    sub         rbx, 320                            ; reduce
-.tail:
-    cmp         rbx, 0x00
-    je          .store                              ; reduce
-    lea         rax, [rbx + 15]                     ; reduce
-    and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 384]                    ; reduce
-    sub         rcx, rax                            ; reduce: H^m
-    cmp         rbx, 0x40
-    jae         .tail_first                         ; reduce
-    vpxorq      xmm6, xmm6, xmm6                    ; reduce
-    vpxorq      xmm7, xmm7, xmm7                    ; reduce
-    jmp         .tail_rest                          ; reduce
-.tail_first:
-    vmovdqu64   zmm2, [r11]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm2, zmm1, [rcx + 448], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 448], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm6, zmm2, zmm4                    ; C·H^m: LO += it
-    vpxorq      zmm7, zmm3, zmm1                    ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
-    add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jb          .tail_after_block
-.tail_block:
-    vmovdqu64   zmm2, [r11]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm3, zmm2, [rcx + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rcx + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm5, zmm2, [rcx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    add         rcx, 0x40                           ; the next powers
-    add         r11, 0x40                           ; the next blocks
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         rbx, 0x00
-    je          .tail_reduce
-.tail_rest:
-    vpshufb     zmm2, zmm17, zmm0                   ; C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm2, zmm1, [rcx + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
+    lea         rax, [r11 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 384]
+    sub         rcx, rax                            ; H^m
+    vpxorq      xmm2, xmm2, xmm2
+    vpxorq      xmm3, xmm3, xmm3
+    cmp         r11, 256
+    jb          .tail_under_4
+    vpshufb     zmm4, zmm23, zmm0                   ; C·H^i: C
+    vpclmulqdq  zmm5, zmm4, [rcx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rcx + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 192], 0x01       ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 192], 0x11       ; C·H^i: A1·B1
+    vpternlogq  zmm2, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm4, zmm22, zmm0                   ; C·H^i: C
+    vpclmulqdq  zmm5, zmm4, [rcx + 576], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rcx + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 128], 0x01       ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 128], 0x11       ; C·H^i: A1·B1
+    vpternlogq  zmm2, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm4, zmm21, zmm0                   ; C·H^i: C
+    vpclmulqdq  zmm5, zmm4, [rcx + 512], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rcx + 512], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 64], 0x01        ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 64], 0x11        ; C·H^i: A1·B1
+    vpternlogq  zmm2, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm4, zmm20, zmm0                   ; C·H^i: C
+    vpxorq      zmm1, zmm4, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm4, zmm1, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm2, zmm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm3, zmm1, 0x96              ; C·H^i: HI += it
+    vpternlogq  zmm2, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^i
+    add         rcx, 256                            ; the next powers
+    sub         r11, 256
+.tail_under_4:
+    cmp         r11, 0x80
+    jb          .tail_under_2
+    vpshufb     zmm4, zmm17, zmm0                   ; C·H^i: C
+    vpclmulqdq  zmm5, zmm4, [rcx + 512], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rcx + 512], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 64], 0x01        ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 64], 0x11        ; C·H^i: A1·B1
+    vpternlogq  zmm2, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm4, zmm16, zmm0                   ; C·H^i: C
+    vpxorq      zmm1, zmm4, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm4, zmm1, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm2, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^i
+    add         rcx, 0x80                           ; the next powers
+    sub         r11, 0x80
+.tail_under_2:
+    cmp         r11, 0x40
+    jb          .tail_under_1
+    vpshufb     zmm4, zmm18, zmm0                   ; C·H^i: C
+    vpxorq      zmm1, zmm4, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm4, zmm1, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm2, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^i
+    add         rcx, 0x40                           ; the next powers
+    sub         r11, 0x40
+.tail_under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
+    je          .tail_reduce
+    vpshufb     zmm4, zmm19, zmm0                   ; C·H^i: C
+    vpxorq      zmm1, zmm4, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm4, zmm1, [rcx + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rcx + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm2, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C·H^i: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^i
 .tail_reduce:
-    vpclmulqdq  zmm1, zmm6, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -1415,7 +1456,6 @@ gcm256_avx512_k_clmul1_x20_short_encrypt:
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -2346,30 +2386,30 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     push        r12                                 ; callee-saved
     sub         rsp, 0x40                           ; frame
     vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
-    vmovdqu64   zmm1, [rel gcm256_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
     mov         r12, [rsp + 96]                     ; len, from the stack
     mov         rbp, [rsp + 104]                    ; out, from the stack
     mov         rax, [rsp + 112]                    ; tag, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r10
     ja          .refused
     cmp         r8, r10
     ja          .refused
     mov         r10, 68719476704                    ; bytes of text, at most
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, r10
     ja          .refused
     cmp         rdx, 0x0c
     jne         .other
-    vmovq       xmm2, [rsi]                         ; IV, bytes 0..7
-    vmovd       xmm3, [rsi + 8]                     ; bytes 8..11
-    vpunpcklqdq xmm2, xmm2, xmm3                    ; IV
-    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; IV || 0 in every lane
+    vmovq       xmm1, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm2, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; IV
+    vshufi64x2  zmm1, zmm1, zmm1, 0x00              ; IV || 0 in every lane
     cmp         r8, 0x11
     jae         .more
-    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm16, xmm16, xmm16
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .text
@@ -2380,42 +2420,43 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x08
     jb          .padded_under_8
-    vmovq       xmm3, [rcx]                         ; the first bytes
-    vmovq       xmm4, [rcx + r8 - 8]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    vmovq       xmm2, [rcx]                         ; the first bytes
+    vmovq       xmm3, [rcx + r8 - 8]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 24]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
     jmp         .padded_done
 .padded_under_8:
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x04
     jb          .padded_under_4
-    vmovd       xmm3, [rcx]                         ; the first bytes
-    vmovd       xmm4, [rcx + r8 - 4]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    vmovd       xmm2, [rcx]                         ; the first bytes
+    vmovd       xmm3, [rcx + r8 - 4]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 20]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
     jmp         .padded_done
 .padded_under_4:
     movzx       esi, byte [rcx]                     ; byte 0
-    vmovq       xmm3, rsi
+    vmovq       xmm2, rsi
     mov         esi, 0x00                           ; no byte stays
     mov         rsi, r8
     shr         rsi, 0x01
     movzx       esi, byte [rcx + rsi]               ; byte n >> 1
-    vmovq       xmm4, rsi
+    vmovq       xmm3, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x01
-    vporq       xmm3, xmm3, xmm4
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
     movzx       ecx, byte [rcx + r8 - 1]            ; the last byte
-    vmovq       xmm4, rcx
+    vmovq       xmm3, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x02
-    vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [rdx + 112]             ; zero-padded
     jmp         .padded_done
 .padded_longest:
-    vmovdqu64   xmm3, [rcx]                         ; whole blocks
+    vmovdqu64   xmm2, [rcx]                         ; whole blocks
 .padded_done:
-    vpshufb     xmm3, xmm3, xmm0                    ; AAD
+    vpshufb     xmm16, xmm2, xmm0                   ; AAD
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .text
 .more:
     mov         rdx, r8
@@ -2425,62 +2466,60 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     mov         rbx, r8
     sub         rbx, rdx                            ; bytes before it
     lea         rsi, [rcx + rbx]                    ; the last block
-    vpxorq      xmm3, xmm3, xmm3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm2, xmm2, xmm2
     cmp         rbx, 320
     jb          .aad_tail
 .aad_groups:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
-    vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^3: C
-    vpclmulqdq  zmm14, zmm4, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpclmulqdq  zmm15, zmm4, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x01       ; C3·H^3: A1·B0
+    vmovdqu64   zmm3, [rcx + 128]                   ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm4, zmm3, zmm0                    ; C3·H^3: C
+    vpclmulqdq  zmm13, zmm4, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpclmulqdq  zmm14, zmm4, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vpclmulqdq  zmm3, zmm4, [rdi + 192], 0x01       ; C3·H^3: A1·B0
     vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vmovdqu64   zmm6, [rcx + 192]                   ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C4·H^2: C
-    vpclmulqdq  zmm7, zmm6, [rdi + 704], 0x00       ; C4·H^2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vpclmulqdq  zmm9, zmm6, [rdi + 256], 0x01       ; C4·H^2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vmovdqu64   zmm10, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm0                  ; C5·H^1: C
-    vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vpclmulqdq  zmm12, zmm10, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vpclmulqdq  zmm13, zmm10, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C5·H^1: LO += it
-    vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C2·H^4: LO += it
-    vpternlogq  zmm15, zmm6, zmm12, 0x96            ; C2·H^4: HI += it
-    vmovdqu64   zmm6, [rcx]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^5: A = X + C
-    vpclmulqdq  zmm6, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpternlogq  zmm14, zmm13, zmm5, 0x96            ; C1·H^5: LO += it
-    vpternlogq  zmm15, zmm10, zmm7, 0x96            ; C1·H^5: HI += it
-    vpternlogq  zmm14, zmm8, zmm6, 0x96             ; C1·H^5: LO += it
-    vpternlogq  zmm15, zmm4, zmm9, 0x96             ; C1·H^5: HI += it
-    vpxorq      zmm4, zmm14, zmm11                  ; C1·H^5: LO += it
-    vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm5, zmm15                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vmovdqu64   zmm5, [rcx + 192]                   ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm8, zmm5, zmm0                    ; C4·H^2: C
+    vpclmulqdq  zmm5, zmm8, [rdi + 704], 0x00       ; C4·H^2: A0·K0
+    vpclmulqdq  zmm6, zmm8, [rdi + 704], 0x10       ; C4·H^2: A0·K1
+    vpclmulqdq  zmm7, zmm8, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vmovdqu64   zmm9, [rcx + 256]                   ; C5·H^1: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm0                    ; C5·H^1: C
+    vpclmulqdq  zmm10, zmm9, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpclmulqdq  zmm12, zmm9, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vpternlogq  zmm13, zmm3, zmm5, 0x96             ; C5·H^1: LO += it
+    vpternlogq  zmm14, zmm4, zmm6, 0x96             ; C5·H^1: HI += it
+    vmovdqu64   zmm3, [rcx + 64]                    ; C2·H^4: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^4: C
+    vpclmulqdq  zmm4, zmm3, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpternlogq  zmm13, zmm7, zmm10, 0x96            ; C2·H^4: LO += it
+    vpternlogq  zmm14, zmm8, zmm11, 0x96            ; C2·H^4: HI += it
+    vmovdqu64   zmm7, [rcx]                         ; C1·H^5: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^5: C
+    vpxorq      zmm2, zmm7, zmm2                    ; C1·H^5: A = X + C
+    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vpclmulqdq  zmm8, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpclmulqdq  zmm10, zmm2, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpternlogq  zmm13, zmm12, zmm4, 0x96            ; C1·H^5: LO += it
+    vpternlogq  zmm14, zmm9, zmm5, 0x96             ; C1·H^5: HI += it
+    vpternlogq  zmm13, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vpternlogq  zmm14, zmm3, zmm8, 0x96             ; C1·H^5: HI += it
+    vpxorq      zmm3, zmm13, zmm10                  ; C1·H^5: LO += it
+    vpclmulqdq  zmm4, zmm3, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm14                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
     add         rcx, 320                            ; next group
     sub         rbx, 320
     cmp         rbx, 320
@@ -2495,21 +2534,21 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     sub         r11, r10                            ; H^m
     cmp         rbx, 0x40
     jae         .aad_first
+    vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm8, xmm8, xmm8
-    vpxorq      xmm9, xmm9, xmm9
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
-    vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C·H^m: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
+    vmovdqu64   zmm3, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
+    vpxorq      zmm3, zmm3, zmm2                    ; C·H^m: A = X + C
     vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm2, zmm3, [r11 + 448], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm5, zmm3, [r11], 0x01             ; C·H^m: A1·B0
     vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm8, zmm4, zmm6                    ; C·H^m: LO += it
-    vpxorq      zmm9, zmm5, zmm3                    ; C·H^m: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    vpxorq      zmm7, zmm4, zmm5                    ; C·H^m: LO += it
+    vpxorq      zmm8, zmm2, zmm3                    ; C·H^m: HI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -2517,14 +2556,14 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     jb          .aad_after_block
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
-    vmovdqu64   zmm4, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm5, zmm4, [r11 + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm6, zmm4, [r11 + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm7, zmm4, [r11], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
+    vmovdqu64   zmm3, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm5, zmm3, 0x96              ; C·H^i: HI += it
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -2538,32 +2577,32 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     jae         .aad_last_longest
     cmp         rbx, 0x20
     jb          .aad_last_under_32
-    vmovdqu64   ymm4, [rcx]                         ; whole blocks
+    vmovdqu64   ymm3, [rcx]                         ; whole blocks
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_last_done
 .aad_last_under_32:
-    vmovdqu64   xmm4, [rcx]                         ; whole blocks
+    vmovdqu64   xmm3, [rcx]                         ; whole blocks
     jmp         .aad_last_done
 .aad_last_longest:
-    vmovdqu64   ymm4, [rcx]                         ; whole blocks
-    vinserti64x2 zmm4, zmm4, [rcx + 32], 0x02       ; and the third
+    vmovdqu64   ymm3, [rcx]                         ; whole blocks
+    vinserti64x2 zmm3, zmm3, [rcx + 32], 0x02       ; and the third
 .aad_last_done:
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm4, zmm6, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; C·H^i: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm2, [r11 + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm2, [r11 + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm2, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm4, zmm2, 0x96              ; C·H^i: HI += it
 .aad_reduce:
-    vpclmulqdq  zmm3, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vpclmulqdq  zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
 .aad_absorbed:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rdx
@@ -2571,72 +2610,71 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     jae         .aad_padded_longest
     cmp         rdx, 0x08
     jb          .aad_padded_under_8
-    vmovq       xmm4, [rsi]                         ; the first bytes
-    vmovq       xmm5, [rsi + rdx - 8]               ; the last bytes
-    vpshufb     xmm5, xmm5, [rcx + 24]              ; in their places
-    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + rdx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .aad_padded_done
 .aad_padded_under_8:
     cmp         rdx, 0x04
     jb          .aad_padded_under_4
-    vmovd       xmm4, [rsi]                         ; the first bytes
-    vmovd       xmm5, [rsi + rdx - 4]               ; the last bytes
-    vpshufb     xmm5, xmm5, [rcx + 20]              ; in their places
-    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + rdx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .aad_padded_done
 .aad_padded_under_4:
     movzx       r10d, byte [rsi]                    ; byte 0
-    vmovq       xmm4, r10
+    vmovq       xmm3, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rdx
     shr         r10, 0x01
     movzx       r10d, byte [rsi + r10]              ; byte n >> 1
-    vmovq       xmm5, r10
+    vmovq       xmm4, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm5, xmm5, 0x01
-    vporq       xmm4, xmm4, xmm5
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
     movzx       edx, byte [rsi + rdx - 1]           ; the last byte
-    vmovq       xmm5, rdx
+    vmovq       xmm4, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm5, xmm5, 0x02
-    vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rcx + 112]             ; zero-padded
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rcx + 112]             ; zero-padded
     jmp         .aad_padded_done
 .aad_padded_longest:
-    vmovdqu64   xmm4, [rsi]                         ; whole blocks
+    vmovdqu64   xmm3, [rsi]                         ; whole blocks
 .aad_padded_done:
-    vpshufb     xmm4, xmm4, xmm0                    ; AAD
-    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+    vpshufb     xmm3, xmm3, xmm0                    ; AAD
+    vpxorq      xmm16, xmm2, xmm3                   ; S = X + the last block
 .text:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 257
     jae         .long
     mov         rcx, r12
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm4, rcx
+    vmovq       xmm2, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm5, r8
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
+    vmovq       xmm3, r8
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; bits of both lengths, bytes reversed
     lea         rcx, [r12 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
     lea         rcx, [rdi + rcx + 352]              ; H^(m+2)
-    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
-    vpxorq      zmm7, zmm2, zmm5                    ; (IV || 0) + k_0
-    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; S, lengths: S, the lengths
-    vmovdqu64   xmm3, [rcx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   zmm3, [rdi + 896]                   ; k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; (IV || 0) + k_0
+    vinserti64x2 ymm3, ymm16, xmm2, 0x01            ; S, lengths: S, the lengths
+    vmovdqu64   xmm2, [rcx]                         ; S, lengths: H^(m+2)
     vmovdqu64   xmm4, [rdi + 368]                   ; S, lengths: H
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; S, lengths: both
-    vmovdqu64   xmm4, [rcx + 448]                   ; S, lengths: H^(m+2)
+    vinserti64x2 ymm4, ymm2, xmm4, 0x01             ; S, lengths: both
+    vmovdqu64   xmm2, [rcx + 448]                   ; S, lengths: H^(m+2)
     vmovdqu64   xmm5, [rdi + 816]                   ; S, lengths: H
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; S, lengths: both
-    vpclmulqdq  ymm5, ymm2, ymm4, 0x00              ; S, lengths: A0·K0
-    vpclmulqdq  ymm4, ymm2, ymm4, 0x10              ; S, lengths: A0·K1
-    vpclmulqdq  ymm6, ymm2, ymm3, 0x01              ; S, lengths: A1·B0
-    vpclmulqdq  ymm2, ymm2, ymm3, 0x11              ; S, lengths: A1·B1
-    vpxorq      ymm11, ymm5, ymm6                   ; S, lengths: LO += it
-    vpxorq      ymm12, ymm4, ymm2                   ; S, lengths: HI += it
+    vinserti64x2 ymm2, ymm2, xmm5, 0x01             ; S, lengths: both
+    vpclmulqdq  ymm5, ymm3, ymm2, 0x00              ; S, lengths: A0·K0
+    vpclmulqdq  ymm2, ymm3, ymm2, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm6, ymm3, ymm4, 0x01              ; S, lengths: A1·B0
+    vpclmulqdq  ymm3, ymm3, ymm4, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm10, ymm5, ymm6                   ; S, lengths: LO += it
+    vpxorq      ymm11, ymm2, ymm3                   ; S, lengths: HI += it
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x61
     jae         .short_from_97
@@ -2684,93 +2722,93 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vpshufb     xmm3, xmm3, [rdx + 24]              ; in their places
     vporq       xmm2, xmm2, xmm3                    ; zero-padded
 .short_given_0_done:
-    vpxorq      ymm3, ymm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
-    vaesenc     ymm3, ymm3, [rdi + 960]             ; round 1
-    vaesenc     ymm3, ymm3, [rdi + 1024]            ; round 2
-    vaesenc     ymm3, ymm3, [rdi + 1088]            ; round 3
-    vaesenc     ymm3, ymm3, [rdi + 1152]            ; round 4
-    vaesenc     ymm3, ymm3, [rdi + 1216]            ; round 5
-    vaesenc     ymm3, ymm3, [rdi + 1280]            ; round 6
-    vaesenc     ymm3, ymm3, [rdi + 1344]            ; round 7
-    vaesenc     ymm3, ymm3, [rdi + 1408]            ; round 8
-    vaesenc     ymm3, ymm3, [rdi + 1472]            ; round 9
-    vaesenc     ymm3, ymm3, [rdi + 1536]            ; round 10
-    vaesenc     ymm3, ymm3, [rdi + 1600]            ; round 11
-    vaesenc     ymm3, ymm3, [rdi + 1664]            ; round 12
-    vaesenc     ymm3, ymm3, [rdi + 1728]            ; round 13
+    vpxorq      ymm1, ymm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
+    vaesenc     ymm1, ymm1, [rdi + 960]             ; round 1
+    vaesenc     ymm1, ymm1, [rdi + 1024]            ; round 2
+    vaesenc     ymm1, ymm1, [rdi + 1088]            ; round 3
+    vaesenc     ymm1, ymm1, [rdi + 1152]            ; round 4
+    vaesenc     ymm1, ymm1, [rdi + 1216]            ; round 5
+    vaesenc     ymm1, ymm1, [rdi + 1280]            ; round 6
+    vaesenc     ymm1, ymm1, [rdi + 1344]            ; round 7
+    vaesenc     ymm1, ymm1, [rdi + 1408]            ; round 8
+    vaesenc     ymm1, ymm1, [rdi + 1472]            ; round 9
+    vaesenc     ymm1, ymm1, [rdi + 1536]            ; round 10
+    vaesenc     ymm1, ymm1, [rdi + 1600]            ; round 11
+    vaesenc     ymm1, ymm1, [rdi + 1664]            ; round 12
+    vaesenc     ymm1, ymm1, [rdi + 1728]            ; round 13
     vpxorq      ymm2, ymm2, [rdi + 1792]            ; k_Nr + text
-    vaesenclast ymm7, ymm3, ymm2                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm7, 0x02              ; E_K(J_0)
-    vpandq      ymm3, ymm7, [rdx + 112]             ; C, zero-padded
-    vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpclmulqdq  ymm4, ymm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  ymm5, ymm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  ymm6, ymm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  ymm3, ymm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  ymm11, ymm4, ymm6, 0x96             ; LO += it
-    vpternlogq  ymm12, ymm5, ymm3, 0x96             ; HI += it
+    vaesenclast ymm6, ymm1, ymm2                    ; other text
+    vpxorq      xmm1, xmm1, xmm1
+    valignq     ymm1, ymm1, ymm6, 0x02              ; E_K(J_0)
+    vpandq      ymm2, ymm6, [rdx + 112]             ; C, zero-padded
+    vpshufb     ymm2, ymm2, ymm0                    ; C
+    vpclmulqdq  ymm3, ymm2, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  ymm4, ymm2, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  ymm5, ymm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  ymm2, ymm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  ymm10, ymm3, ymm5, 0x96             ; LO += it
+    vpternlogq  ymm11, ymm4, ymm2, 0x96             ; HI += it
     cmp         r12, 0x08
     jae         .short_written_0_longest
     cmp         r12, 0x04
     jb          .short_written_0_under_4
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rbp], xmm7                         ; the first bytes
-    vpshufb     xmm3, xmm7, [rcx + r12 + 12]        ; the last bytes
-    vmovd       [rbp + r12 - 4], xmm3               ; the last bytes
+    vmovd       [rbp], xmm6                         ; the first bytes
+    vpshufb     xmm2, xmm6, [rcx + r12 + 12]        ; the last bytes
+    vmovd       [rbp + r12 - 4], xmm2               ; the last bytes
     jmp         .short_written_0_done
 .short_written_0_under_4:
     cmp         r12, 0x01
     jb          .short_written_0_under_1
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rbp], xmm7, 0x00              ; the first bytes
+    vpextrb     byte [rbp], xmm6, 0x00              ; the first bytes
     mov         rdx, r12
     shr         rdx, 0x01
-    vpshufb     xmm3, xmm7, [rcx + rdx + 16]
-    vpextrb     byte [rbp + rdx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm7, [rcx + r12 + 15]        ; the last bytes
-    vpextrb     byte [rbp + r12 - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm2, xmm6, [rcx + rdx + 16]
+    vpextrb     byte [rbp + rdx], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm6, [rcx + r12 + 15]        ; the last bytes
+    vpextrb     byte [rbp + r12 - 1], xmm2, 0x00    ; the last bytes
     jmp         .short_written_0_done
 .short_written_0_under_1:
     jmp         .short_written_0_done
 .short_written_0_longest:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rbp], xmm7, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm7, [rcx + r12 + 8]         ; the last bytes
-    vpextrq     [rbp + r12 - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rbp], xmm6, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm6, [rcx + r12 + 8]         ; the last bytes
+    vpextrq     [rbp + r12 - 8], xmm2, 0x00         ; the last bytes
 .short_written_0_done:
     jmp         .short_reduce
 .short_from_16:
     cmp         r12, 0x11
     jae         .short_from_17
     vmovdqu64   xmm2, [r9]                          ; whole blocks
-    vpxorq      ymm3, ymm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
-    vaesenc     ymm3, ymm3, [rdi + 960]             ; round 1
-    vaesenc     ymm3, ymm3, [rdi + 1024]            ; round 2
-    vaesenc     ymm3, ymm3, [rdi + 1088]            ; round 3
-    vaesenc     ymm3, ymm3, [rdi + 1152]            ; round 4
-    vaesenc     ymm3, ymm3, [rdi + 1216]            ; round 5
-    vaesenc     ymm3, ymm3, [rdi + 1280]            ; round 6
-    vaesenc     ymm3, ymm3, [rdi + 1344]            ; round 7
-    vaesenc     ymm3, ymm3, [rdi + 1408]            ; round 8
-    vaesenc     ymm3, ymm3, [rdi + 1472]            ; round 9
-    vaesenc     ymm3, ymm3, [rdi + 1536]            ; round 10
-    vaesenc     ymm3, ymm3, [rdi + 1600]            ; round 11
-    vaesenc     ymm3, ymm3, [rdi + 1664]            ; round 12
-    vaesenc     ymm3, ymm3, [rdi + 1728]            ; round 13
+    vpxorq      ymm1, ymm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
+    vaesenc     ymm1, ymm1, [rdi + 960]             ; round 1
+    vaesenc     ymm1, ymm1, [rdi + 1024]            ; round 2
+    vaesenc     ymm1, ymm1, [rdi + 1088]            ; round 3
+    vaesenc     ymm1, ymm1, [rdi + 1152]            ; round 4
+    vaesenc     ymm1, ymm1, [rdi + 1216]            ; round 5
+    vaesenc     ymm1, ymm1, [rdi + 1280]            ; round 6
+    vaesenc     ymm1, ymm1, [rdi + 1344]            ; round 7
+    vaesenc     ymm1, ymm1, [rdi + 1408]            ; round 8
+    vaesenc     ymm1, ymm1, [rdi + 1472]            ; round 9
+    vaesenc     ymm1, ymm1, [rdi + 1536]            ; round 10
+    vaesenc     ymm1, ymm1, [rdi + 1600]            ; round 11
+    vaesenc     ymm1, ymm1, [rdi + 1664]            ; round 12
+    vaesenc     ymm1, ymm1, [rdi + 1728]            ; round 13
     vpxorq      ymm2, ymm2, [rdi + 1792]            ; k_Nr + text
-    vaesenclast ymm7, ymm3, ymm2                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm7, 0x02              ; E_K(J_0)
-    vpandq      ymm3, ymm7, [rel gcm256_avx512_k_clmul1_x20_short_first_1]  ; C, zero-padded
-    vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpclmulqdq  ymm4, ymm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  ymm5, ymm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  ymm6, ymm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  ymm3, ymm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  ymm11, ymm4, ymm6, 0x96             ; LO += it
-    vpternlogq  ymm12, ymm5, ymm3, 0x96             ; HI += it
-    vmovdqu64   [rbp], xmm7                         ; written
+    vaesenclast ymm6, ymm1, ymm2                    ; other text
+    vpxorq      xmm1, xmm1, xmm1
+    valignq     ymm1, ymm1, ymm6, 0x02              ; E_K(J_0)
+    vpandq      ymm2, ymm6, [rel gcm256_avx512_k_clmul1_x20_short_first_1]  ; C, zero-padded
+    vpshufb     ymm2, ymm2, ymm0                    ; C
+    vpclmulqdq  ymm3, ymm2, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  ymm4, ymm2, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  ymm5, ymm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  ymm2, ymm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  ymm10, ymm3, ymm5, 0x96             ; LO += it
+    vpternlogq  ymm11, ymm4, ymm2, 0x96             ; HI += it
+    vmovdqu64   [rbp], xmm6                         ; written
     jmp         .short_reduce
 .short_from_17:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
@@ -2780,64 +2818,64 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm2, [r9]                          ; whole blocks
     vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_17_done
 .short_given_17_longest:
-    vmovdqu64   ymm3, [r9]                          ; whole blocks
+    vmovdqu64   ymm2, [r9]                          ; whole blocks
 .short_given_17_done:
-    vpxorq      ymm2, ymm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2_of_2]  ; IV || j, + k_0
-    vpxorq      xmm4, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vaesenc     ymm2, ymm2, [rdi + 960]             ; round 1
-    vaesenc     xmm4, xmm4, [rdi + 960]             ; round 1
-    vaesenc     ymm2, ymm2, [rdi + 1024]            ; round 2
-    vaesenc     xmm4, xmm4, [rdi + 1024]            ; round 2
-    vaesenc     ymm2, ymm2, [rdi + 1088]            ; round 3
-    vaesenc     xmm4, xmm4, [rdi + 1088]            ; round 3
-    vaesenc     ymm2, ymm2, [rdi + 1152]            ; round 4
-    vaesenc     xmm4, xmm4, [rdi + 1152]            ; round 4
-    vaesenc     ymm2, ymm2, [rdi + 1216]            ; round 5
-    vaesenc     xmm4, xmm4, [rdi + 1216]            ; round 5
-    vaesenc     ymm2, ymm2, [rdi + 1280]            ; round 6
-    vaesenc     xmm4, xmm4, [rdi + 1280]            ; round 6
-    vaesenc     ymm2, ymm2, [rdi + 1344]            ; round 7
-    vaesenc     xmm4, xmm4, [rdi + 1344]            ; round 7
-    vaesenc     ymm2, ymm2, [rdi + 1408]            ; round 8
-    vaesenc     xmm4, xmm4, [rdi + 1408]            ; round 8
-    vaesenc     ymm2, ymm2, [rdi + 1472]            ; round 9
-    vaesenc     xmm4, xmm4, [rdi + 1472]            ; round 9
-    vaesenc     ymm2, ymm2, [rdi + 1536]            ; round 10
-    vaesenc     xmm4, xmm4, [rdi + 1536]            ; round 10
-    vaesenc     ymm2, ymm2, [rdi + 1600]            ; round 11
-    vaesenc     xmm4, xmm4, [rdi + 1600]            ; round 11
-    vaesenc     ymm2, ymm2, [rdi + 1664]            ; round 12
-    vaesenc     xmm4, xmm4, [rdi + 1664]            ; round 12
-    vaesenc     ymm5, ymm2, [rdi + 1728]            ; round 13
-    vaesenc     xmm2, xmm4, [rdi + 1728]            ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
-    vpxorq      ymm3, ymm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast ymm7, ymm5, ymm3                    ; other text
-    vpandq      ymm3, ymm7, [rdx + 112]             ; C, zero-padded
-    vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpclmulqdq  ymm4, ymm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  ymm5, ymm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  ymm6, ymm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  ymm3, ymm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  ymm11, ymm4, ymm6, 0x96             ; LO += it
-    vpternlogq  ymm12, ymm5, ymm3, 0x96             ; HI += it
+    vpxorq      ymm3, ymm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2_of_2]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vaesenc     ymm3, ymm3, [rdi + 960]             ; round 1
+    vaesenc     xmm1, xmm1, [rdi + 960]             ; round 1
+    vaesenc     ymm3, ymm3, [rdi + 1024]            ; round 2
+    vaesenc     xmm1, xmm1, [rdi + 1024]            ; round 2
+    vaesenc     ymm3, ymm3, [rdi + 1088]            ; round 3
+    vaesenc     xmm1, xmm1, [rdi + 1088]            ; round 3
+    vaesenc     ymm3, ymm3, [rdi + 1152]            ; round 4
+    vaesenc     xmm1, xmm1, [rdi + 1152]            ; round 4
+    vaesenc     ymm3, ymm3, [rdi + 1216]            ; round 5
+    vaesenc     xmm1, xmm1, [rdi + 1216]            ; round 5
+    vaesenc     ymm3, ymm3, [rdi + 1280]            ; round 6
+    vaesenc     xmm1, xmm1, [rdi + 1280]            ; round 6
+    vaesenc     ymm3, ymm3, [rdi + 1344]            ; round 7
+    vaesenc     xmm1, xmm1, [rdi + 1344]            ; round 7
+    vaesenc     ymm3, ymm3, [rdi + 1408]            ; round 8
+    vaesenc     xmm1, xmm1, [rdi + 1408]            ; round 8
+    vaesenc     ymm3, ymm3, [rdi + 1472]            ; round 9
+    vaesenc     xmm1, xmm1, [rdi + 1472]            ; round 9
+    vaesenc     ymm3, ymm3, [rdi + 1536]            ; round 10
+    vaesenc     xmm1, xmm1, [rdi + 1536]            ; round 10
+    vaesenc     ymm3, ymm3, [rdi + 1600]            ; round 11
+    vaesenc     xmm1, xmm1, [rdi + 1600]            ; round 11
+    vaesenc     ymm3, ymm3, [rdi + 1664]            ; round 12
+    vaesenc     xmm1, xmm1, [rdi + 1664]            ; round 12
+    vaesenc     ymm3, ymm3, [rdi + 1728]            ; round 13
+    vaesenc     xmm1, xmm1, [rdi + 1728]            ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
+    vpxorq      ymm2, ymm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast ymm6, ymm3, ymm2                    ; other text
+    vpandq      ymm2, ymm6, [rdx + 112]             ; C, zero-padded
+    vpshufb     ymm2, ymm2, ymm0                    ; C
+    vpclmulqdq  ymm3, ymm2, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  ymm4, ymm2, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  ymm5, ymm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  ymm2, ymm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  ymm10, ymm3, ymm5, 0x96             ; LO += it
+    vpternlogq  ymm11, ymm4, ymm2, 0x96             ; HI += it
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x20
     jae         .short_written_17_longest
-    vmovdqu64   [rbp], xmm7                         ; written
+    vmovdqu64   [rbp], xmm6                         ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, ymm7, 0x01
-    vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + r12 - 16]        ; at the end
-    vpshufb     xmm4, xmm7, [rcx + r12 + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rbp + r12 - 16], xmm3              ; written
+    vextracti64x2 xmm2, ymm6, 0x01
+    vpxorq      xmm2, xmm2, xmm6                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + r12 - 16]        ; at the end
+    vpshufb     xmm3, xmm6, [rcx + r12 + 160]       ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbp + r12 - 16], xmm2              ; written
     jmp         .short_written_17_done
 .short_written_17_longest:
-    vmovdqu64   [rbp], ymm7                         ; written
+    vmovdqu64   [rbp], ymm6                         ; written
 .short_written_17_done:
     jmp         .short_reduce
 .short_from_33:
@@ -2852,41 +2890,41 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rdx + 64]              ; those of the last block, zero-padded
     vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
-    vpxorq      zmm3, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vaesenc     zmm3, zmm3, [rdi + 960]             ; round 1
-    vaesenc     zmm3, zmm3, [rdi + 1024]            ; round 2
-    vaesenc     zmm3, zmm3, [rdi + 1088]            ; round 3
-    vaesenc     zmm3, zmm3, [rdi + 1152]            ; round 4
-    vaesenc     zmm3, zmm3, [rdi + 1216]            ; round 5
-    vaesenc     zmm3, zmm3, [rdi + 1280]            ; round 6
-    vaesenc     zmm3, zmm3, [rdi + 1344]            ; round 7
-    vaesenc     zmm3, zmm3, [rdi + 1408]            ; round 8
-    vaesenc     zmm3, zmm3, [rdi + 1472]            ; round 9
-    vaesenc     zmm3, zmm3, [rdi + 1536]            ; round 10
-    vaesenc     zmm3, zmm3, [rdi + 1600]            ; round 11
-    vaesenc     zmm3, zmm3, [rdi + 1664]            ; round 12
-    vaesenc     zmm3, zmm3, [rdi + 1728]            ; round 13
+    vpxorq      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
+    vaesenc     zmm1, zmm1, [rdi + 960]             ; round 1
+    vaesenc     zmm1, zmm1, [rdi + 1024]            ; round 2
+    vaesenc     zmm1, zmm1, [rdi + 1088]            ; round 3
+    vaesenc     zmm1, zmm1, [rdi + 1152]            ; round 4
+    vaesenc     zmm1, zmm1, [rdi + 1216]            ; round 5
+    vaesenc     zmm1, zmm1, [rdi + 1280]            ; round 6
+    vaesenc     zmm1, zmm1, [rdi + 1344]            ; round 7
+    vaesenc     zmm1, zmm1, [rdi + 1408]            ; round 8
+    vaesenc     zmm1, zmm1, [rdi + 1472]            ; round 9
+    vaesenc     zmm1, zmm1, [rdi + 1536]            ; round 10
+    vaesenc     zmm1, zmm1, [rdi + 1600]            ; round 11
+    vaesenc     zmm1, zmm1, [rdi + 1664]            ; round 12
+    vaesenc     zmm1, zmm1, [rdi + 1728]            ; round 13
     vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm3, zmm2                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rdx + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    vmovdqu64   [rbp], ymm7                         ; written
-    vextracti64x2 xmm3, zmm7, 0x01
+    vaesenclast zmm6, zmm1, zmm2                    ; other text
+    vpxorq      xmm1, xmm1, xmm1
+    valignq     zmm1, zmm1, zmm6, 0x06              ; E_K(J_0)
+    vpandq      zmm2, zmm6, [rdx + 112]             ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
+    vmovdqu64   [rbp], ymm6                         ; written
+    vextracti64x2 xmm2, zmm6, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + r12 - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r12 + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r12 - 16], xmm3              ; written
+    vextracti64x2 xmm3, zmm6, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + r12 - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + r12 + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + r12 - 16], xmm2              ; written
     jmp         .short_reduce
 .short_from_49:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
@@ -2895,128 +2933,128 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vinserti64x2 zmm2, zmm2, [r9 + 32], 0x02        ; and the third
     vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
-    vpxorq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      xmm4, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vaesenc     xmm4, xmm4, xmm5                    ; round 1
-    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vaesenc     xmm4, xmm4, xmm5                    ; round 2
-    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vaesenc     xmm4, xmm4, xmm5                    ; round 3
-    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vaesenc     xmm4, xmm4, xmm5                    ; round 4
-    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vaesenc     xmm4, xmm4, xmm5                    ; round 5
-    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vaesenc     xmm4, xmm4, xmm5                    ; round 6
-    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vaesenc     xmm4, xmm4, xmm5                    ; round 7
-    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vaesenc     xmm4, xmm4, xmm5                    ; round 8
-    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
-    vaesenc     zmm2, zmm2, zmm5                    ; round 9
-    vaesenc     xmm4, xmm4, xmm5                    ; round 9
-    vmovdqu64   zmm5, [rdi + 1536]                  ; k_10
-    vaesenc     zmm2, zmm2, zmm5                    ; round 10
-    vaesenc     xmm4, xmm4, xmm5                    ; round 10
-    vmovdqu64   zmm5, [rdi + 1600]                  ; k_11
-    vaesenc     zmm2, zmm2, zmm5                    ; round 11
-    vaesenc     xmm4, xmm4, xmm5                    ; round 11
-    vmovdqu64   zmm5, [rdi + 1664]                  ; k_12
-    vaesenc     zmm2, zmm2, zmm5                    ; round 12
-    vaesenc     xmm4, xmm4, xmm5                    ; round 12
-    vmovdqu64   zmm5, [rdi + 1728]                  ; k_13
-    vaesenc     zmm6, zmm2, zmm5                    ; round 13
-    vaesenc     xmm2, xmm4, xmm5                    ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
-    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm6, zmm3                    ; other text
-    vpandq      zmm3, zmm7, [rdx + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    vextracti64x2 xmm3, zmm7, 0x02
-    vmovdqu64   [rbp], ymm7                         ; written
-    vmovdqu64   [rbp + 32], xmm3                    ; written
+    vinserti64x2 zmm2, zmm2, xmm3, 0x03             ; with them
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm4, [rdi + 960]                   ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     xmm1, xmm1, xmm4                    ; round 1
+    vmovdqu64   zmm4, [rdi + 1024]                  ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     xmm1, xmm1, xmm4                    ; round 2
+    vmovdqu64   zmm4, [rdi + 1088]                  ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     xmm1, xmm1, xmm4                    ; round 3
+    vmovdqu64   zmm4, [rdi + 1152]                  ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     xmm1, xmm1, xmm4                    ; round 4
+    vmovdqu64   zmm4, [rdi + 1216]                  ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     xmm1, xmm1, xmm4                    ; round 5
+    vmovdqu64   zmm4, [rdi + 1280]                  ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     xmm1, xmm1, xmm4                    ; round 6
+    vmovdqu64   zmm4, [rdi + 1344]                  ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     xmm1, xmm1, xmm4                    ; round 7
+    vmovdqu64   zmm4, [rdi + 1408]                  ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     xmm1, xmm1, xmm4                    ; round 8
+    vmovdqu64   zmm4, [rdi + 1472]                  ; k_9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     xmm1, xmm1, xmm4                    ; round 9
+    vmovdqu64   zmm4, [rdi + 1536]                  ; k_10
+    vaesenc     zmm3, zmm3, zmm4                    ; round 10
+    vaesenc     xmm1, xmm1, xmm4                    ; round 10
+    vmovdqu64   zmm4, [rdi + 1600]                  ; k_11
+    vaesenc     zmm3, zmm3, zmm4                    ; round 11
+    vaesenc     xmm1, xmm1, xmm4                    ; round 11
+    vmovdqu64   zmm4, [rdi + 1664]                  ; k_12
+    vaesenc     zmm3, zmm3, zmm4                    ; round 12
+    vaesenc     xmm1, xmm1, xmm4                    ; round 12
+    vmovdqu64   zmm4, [rdi + 1728]                  ; k_13
+    vaesenc     zmm3, zmm3, zmm4                    ; round 13
+    vaesenc     xmm1, xmm1, xmm4                    ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
+    vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm6, zmm3, zmm2                    ; other text
+    vpandq      zmm2, zmm6, [rdx + 112]             ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
+    vextracti64x2 xmm2, zmm6, 0x02
+    vmovdqu64   [rbp], ymm6                         ; written
+    vmovdqu64   [rbp + 32], xmm2                    ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + r12 - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + r12 + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + r12 - 16], xmm3              ; written
+    vextracti64x2 xmm3, zmm6, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + r12 - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + r12 + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + r12 - 16], xmm2              ; written
     jmp         .short_reduce
 .short_from_64:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x41
     jae         .short_from_65
-    vmovdqu64   zmm3, [r9]                          ; whole blocks
-    vpxorq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      xmm4, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vaesenc     xmm4, xmm4, xmm5                    ; round 1
-    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vaesenc     xmm4, xmm4, xmm5                    ; round 2
-    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vaesenc     xmm4, xmm4, xmm5                    ; round 3
-    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vaesenc     xmm4, xmm4, xmm5                    ; round 4
-    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vaesenc     xmm4, xmm4, xmm5                    ; round 5
-    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vaesenc     xmm4, xmm4, xmm5                    ; round 6
-    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vaesenc     xmm4, xmm4, xmm5                    ; round 7
-    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vaesenc     xmm4, xmm4, xmm5                    ; round 8
-    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
-    vaesenc     zmm2, zmm2, zmm5                    ; round 9
-    vaesenc     xmm4, xmm4, xmm5                    ; round 9
-    vmovdqu64   zmm5, [rdi + 1536]                  ; k_10
-    vaesenc     zmm2, zmm2, zmm5                    ; round 10
-    vaesenc     xmm4, xmm4, xmm5                    ; round 10
-    vmovdqu64   zmm5, [rdi + 1600]                  ; k_11
-    vaesenc     zmm2, zmm2, zmm5                    ; round 11
-    vaesenc     xmm4, xmm4, xmm5                    ; round 11
-    vmovdqu64   zmm5, [rdi + 1664]                  ; k_12
-    vaesenc     zmm2, zmm2, zmm5                    ; round 12
-    vaesenc     xmm4, xmm4, xmm5                    ; round 12
-    vmovdqu64   zmm5, [rdi + 1728]                  ; k_13
-    vaesenc     zmm6, zmm2, zmm5                    ; round 13
-    vaesenc     xmm2, xmm4, xmm5                    ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
-    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; other text
-    vpshufb     zmm4, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vmovdqu64   [rbp], zmm3                         ; written
+    vmovdqu64   zmm2, [r9]                          ; whole blocks
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm4, [rdi + 960]                   ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     xmm1, xmm1, xmm4                    ; round 1
+    vmovdqu64   zmm4, [rdi + 1024]                  ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     xmm1, xmm1, xmm4                    ; round 2
+    vmovdqu64   zmm4, [rdi + 1088]                  ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     xmm1, xmm1, xmm4                    ; round 3
+    vmovdqu64   zmm4, [rdi + 1152]                  ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     xmm1, xmm1, xmm4                    ; round 4
+    vmovdqu64   zmm4, [rdi + 1216]                  ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     xmm1, xmm1, xmm4                    ; round 5
+    vmovdqu64   zmm4, [rdi + 1280]                  ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     xmm1, xmm1, xmm4                    ; round 6
+    vmovdqu64   zmm4, [rdi + 1344]                  ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     xmm1, xmm1, xmm4                    ; round 7
+    vmovdqu64   zmm4, [rdi + 1408]                  ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     xmm1, xmm1, xmm4                    ; round 8
+    vmovdqu64   zmm4, [rdi + 1472]                  ; k_9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     xmm1, xmm1, xmm4                    ; round 9
+    vmovdqu64   zmm4, [rdi + 1536]                  ; k_10
+    vaesenc     zmm3, zmm3, zmm4                    ; round 10
+    vaesenc     xmm1, xmm1, xmm4                    ; round 10
+    vmovdqu64   zmm4, [rdi + 1600]                  ; k_11
+    vaesenc     zmm3, zmm3, zmm4                    ; round 11
+    vaesenc     xmm1, xmm1, xmm4                    ; round 11
+    vmovdqu64   zmm4, [rdi + 1664]                  ; k_12
+    vaesenc     zmm3, zmm3, zmm4                    ; round 12
+    vaesenc     xmm1, xmm1, xmm4                    ; round 12
+    vmovdqu64   zmm4, [rdi + 1728]                  ; k_13
+    vaesenc     zmm3, zmm3, zmm4                    ; round 13
+    vaesenc     xmm1, xmm1, xmm4                    ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
+    vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; other text
+    vpshufb     zmm3, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu64   [rbp], zmm2                         ; written
     jmp         .short_reduce
 .short_from_65:
     lea         rdx, [r12 - 64]
@@ -3030,129 +3068,129 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm2, [r9 + 64]                     ; whole blocks
     vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_65_done
 .short_given_65_under_17:
     vmovdqu64   xmm2, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
+    vpshufb     xmm2, xmm2, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_65_done
 .short_given_65_longest:
-    vmovdqu64   ymm3, [r9 + 64]                     ; whole blocks
+    vmovdqu64   ymm2, [r9 + 64]                     ; whole blocks
 .short_given_65_done:
-    vpxorq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      ymm4, ymm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6_of_2]  ; IV || j, + k_0
-    vpxorq      xmm5, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 1
-    vaesenc     ymm4, ymm4, ymm6                    ; round 1
-    vaesenc     xmm5, xmm5, xmm7                    ; round 1
-    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 2
-    vaesenc     ymm4, ymm4, ymm6                    ; round 2
-    vaesenc     xmm5, xmm5, xmm7                    ; round 2
-    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 3
-    vaesenc     ymm4, ymm4, ymm6                    ; round 3
-    vaesenc     xmm5, xmm5, xmm7                    ; round 3
-    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 4
-    vaesenc     ymm4, ymm4, ymm6                    ; round 4
-    vaesenc     xmm5, xmm5, xmm7                    ; round 4
-    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 5
-    vaesenc     ymm4, ymm4, ymm6                    ; round 5
-    vaesenc     xmm5, xmm5, xmm7                    ; round 5
-    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 6
-    vaesenc     ymm4, ymm4, ymm6                    ; round 6
-    vaesenc     xmm5, xmm5, xmm7                    ; round 6
-    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 7
-    vaesenc     ymm4, ymm4, ymm6                    ; round 7
-    vaesenc     xmm5, xmm5, xmm7                    ; round 7
-    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 8
-    vaesenc     ymm4, ymm4, ymm6                    ; round 8
-    vaesenc     xmm5, xmm5, xmm7                    ; round 8
-    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 9
-    vaesenc     ymm4, ymm4, ymm6                    ; round 9
-    vaesenc     xmm5, xmm5, xmm7                    ; round 9
-    vmovdqu64   zmm6, [rdi + 1536]                  ; k_10
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 10
-    vaesenc     ymm4, ymm4, ymm6                    ; round 10
-    vaesenc     xmm5, xmm5, xmm7                    ; round 10
-    vmovdqu64   zmm6, [rdi + 1600]                  ; k_11
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 11
-    vaesenc     ymm4, ymm4, ymm6                    ; round 11
-    vaesenc     xmm5, xmm5, xmm7                    ; round 11
-    vmovdqu64   zmm6, [rdi + 1664]                  ; k_12
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 12
-    vaesenc     ymm4, ymm4, ymm6                    ; round 12
-    vaesenc     xmm5, xmm5, xmm7                    ; round 12
-    vmovdqu64   zmm6, [rdi + 1728]                  ; k_13
-    vmovdqa64   xmm7, xmm6
-    vaesenc     zmm8, zmm2, zmm6                    ; round 13
-    vaesenc     ymm4, ymm4, ymm6                    ; round 13
-    vaesenc     xmm2, xmm5, xmm7                    ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      ymm4, ymm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6_of_2]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 1
+    vaesenc     ymm4, ymm4, ymm5                    ; round 1
+    vaesenc     xmm1, xmm1, xmm6                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 2
+    vaesenc     ymm4, ymm4, ymm5                    ; round 2
+    vaesenc     xmm1, xmm1, xmm6                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 3
+    vaesenc     ymm4, ymm4, ymm5                    ; round 3
+    vaesenc     xmm1, xmm1, xmm6                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 4
+    vaesenc     ymm4, ymm4, ymm5                    ; round 4
+    vaesenc     xmm1, xmm1, xmm6                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 5
+    vaesenc     ymm4, ymm4, ymm5                    ; round 5
+    vaesenc     xmm1, xmm1, xmm6                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 6
+    vaesenc     ymm4, ymm4, ymm5                    ; round 6
+    vaesenc     xmm1, xmm1, xmm6                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 7
+    vaesenc     ymm4, ymm4, ymm5                    ; round 7
+    vaesenc     xmm1, xmm1, xmm6                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 8
+    vaesenc     ymm4, ymm4, ymm5                    ; round 8
+    vaesenc     xmm1, xmm1, xmm6                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 9
+    vaesenc     ymm4, ymm4, ymm5                    ; round 9
+    vaesenc     xmm1, xmm1, xmm6                    ; round 9
+    vmovdqu64   zmm5, [rdi + 1536]                  ; k_10
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 10
+    vaesenc     ymm4, ymm4, ymm5                    ; round 10
+    vaesenc     xmm1, xmm1, xmm6                    ; round 10
+    vmovdqu64   zmm5, [rdi + 1600]                  ; k_11
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 11
+    vaesenc     ymm4, ymm4, ymm5                    ; round 11
+    vaesenc     xmm1, xmm1, xmm6                    ; round 11
+    vmovdqu64   zmm5, [rdi + 1664]                  ; k_12
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 12
+    vaesenc     ymm4, ymm4, ymm5                    ; round 12
+    vaesenc     xmm1, xmm1, xmm6                    ; round 12
+    vmovdqu64   zmm5, [rdi + 1728]                  ; k_13
+    vmovdqa64   xmm6, xmm5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 13
+    vaesenc     ymm4, ymm4, ymm5                    ; round 13
+    vaesenc     xmm1, xmm1, xmm6                    ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
     vmovdqu64   zmm5, [r9]                          ; text
     vpxorq      zmm5, zmm5, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; other text
-    vmovdqu64   [rbp], zmm5                         ; written
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm5, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm5, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; HI += it
-    vpxorq      ymm3, ymm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast ymm7, ymm4, ymm3                    ; other text
-    vpandq      ymm3, ymm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpclmulqdq  ymm4, ymm3, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  ymm5, ymm3, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  ymm6, ymm3, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  ymm3, ymm3, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vaesenclast zmm3, zmm3, zmm5                    ; other text
+    vmovdqu64   [rbp], zmm3                         ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vpxorq      ymm2, ymm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast ymm6, ymm4, ymm2                    ; other text
+    vpandq      ymm2, ymm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     ymm2, ymm2, ymm0                    ; C
+    vpclmulqdq  ymm3, ymm2, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  ymm4, ymm2, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  ymm5, ymm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  ymm2, ymm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
     cmp         rdx, 0x20
     jae         .short_written_65_longest
     cmp         rdx, 0x11
     jb          .short_written_65_under_17
-    vmovdqu64   [rbp + 64], xmm7                    ; written
+    vmovdqu64   [rbp + 64], xmm6                    ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, ymm7, 0x01
-    vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + rdx - 16]        ; at the end
-    vpshufb     xmm4, xmm7, [rcx + rdx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 48], xmm3              ; written
+    vextracti64x2 xmm2, ymm6, 0x01
+    vpxorq      xmm2, xmm2, xmm6                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + rdx - 16]        ; at the end
+    vpshufb     xmm3, xmm6, [rcx + rdx + 160]       ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 48], xmm2              ; written
     jmp         .short_written_65_done
 .short_written_65_under_17:
-    vmovdqu64   xmm3, [rbp + 48]                    ; the block before
+    vmovdqu64   xmm2, [rbp + 48]                    ; the block before
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpxorq      xmm4, xmm7, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx]             ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 48], xmm3              ; written
+    vpxorq      xmm3, xmm6, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx]             ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 48], xmm2              ; written
     jmp         .short_written_65_done
 .short_written_65_longest:
-    vmovdqu64   [rbp + 64], ymm7                    ; written
+    vmovdqu64   [rbp + 64], ymm6                    ; written
 .short_written_65_done:
     jmp         .short_reduce
 .short_from_97:
@@ -3170,79 +3208,79 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
     vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
-    vpxorq      zmm3, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6_1]  ; IV || j, + k_0
-    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
-    vaesenc     zmm3, zmm3, zmm5                    ; round 1
-    vaesenc     zmm4, zmm4, zmm5                    ; round 1
-    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
-    vaesenc     zmm3, zmm3, zmm5                    ; round 2
-    vaesenc     zmm4, zmm4, zmm5                    ; round 2
-    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
-    vaesenc     zmm3, zmm3, zmm5                    ; round 3
-    vaesenc     zmm4, zmm4, zmm5                    ; round 3
-    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
-    vaesenc     zmm3, zmm3, zmm5                    ; round 4
-    vaesenc     zmm4, zmm4, zmm5                    ; round 4
-    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
-    vaesenc     zmm3, zmm3, zmm5                    ; round 5
-    vaesenc     zmm4, zmm4, zmm5                    ; round 5
-    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
-    vaesenc     zmm3, zmm3, zmm5                    ; round 6
-    vaesenc     zmm4, zmm4, zmm5                    ; round 6
-    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
-    vaesenc     zmm3, zmm3, zmm5                    ; round 7
-    vaesenc     zmm4, zmm4, zmm5                    ; round 7
-    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
-    vaesenc     zmm3, zmm3, zmm5                    ; round 8
-    vaesenc     zmm4, zmm4, zmm5                    ; round 8
-    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
-    vaesenc     zmm3, zmm3, zmm5                    ; round 9
-    vaesenc     zmm4, zmm4, zmm5                    ; round 9
-    vmovdqu64   zmm5, [rdi + 1536]                  ; k_10
-    vaesenc     zmm3, zmm3, zmm5                    ; round 10
-    vaesenc     zmm4, zmm4, zmm5                    ; round 10
-    vmovdqu64   zmm5, [rdi + 1600]                  ; k_11
-    vaesenc     zmm3, zmm3, zmm5                    ; round 11
-    vaesenc     zmm4, zmm4, zmm5                    ; round 11
-    vmovdqu64   zmm5, [rdi + 1664]                  ; k_12
-    vaesenc     zmm3, zmm3, zmm5                    ; round 12
-    vaesenc     zmm4, zmm4, zmm5                    ; round 12
-    vmovdqu64   zmm5, [rdi + 1728]                  ; k_13
-    vaesenc     zmm3, zmm3, zmm5                    ; round 13
-    vaesenc     zmm4, zmm4, zmm5                    ; round 13
-    vmovdqu64   zmm5, [r9]                          ; text
-    vpxorq      zmm5, zmm5, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; other text
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6_1]  ; IV || j, + k_0
+    vmovdqu64   zmm4, [rdi + 960]                   ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; round 1
+    vmovdqu64   zmm4, [rdi + 1024]                  ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; round 2
+    vmovdqu64   zmm4, [rdi + 1088]                  ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     zmm1, zmm1, zmm4                    ; round 3
+    vmovdqu64   zmm4, [rdi + 1152]                  ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     zmm1, zmm1, zmm4                    ; round 4
+    vmovdqu64   zmm4, [rdi + 1216]                  ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     zmm1, zmm1, zmm4                    ; round 5
+    vmovdqu64   zmm4, [rdi + 1280]                  ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     zmm1, zmm1, zmm4                    ; round 6
+    vmovdqu64   zmm4, [rdi + 1344]                  ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     zmm1, zmm1, zmm4                    ; round 7
+    vmovdqu64   zmm4, [rdi + 1408]                  ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     zmm1, zmm1, zmm4                    ; round 8
+    vmovdqu64   zmm4, [rdi + 1472]                  ; k_9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     zmm1, zmm1, zmm4                    ; round 9
+    vmovdqu64   zmm4, [rdi + 1536]                  ; k_10
+    vaesenc     zmm3, zmm3, zmm4                    ; round 10
+    vaesenc     zmm1, zmm1, zmm4                    ; round 10
+    vmovdqu64   zmm4, [rdi + 1600]                  ; k_11
+    vaesenc     zmm3, zmm3, zmm4                    ; round 11
+    vaesenc     zmm1, zmm1, zmm4                    ; round 11
+    vmovdqu64   zmm4, [rdi + 1664]                  ; k_12
+    vaesenc     zmm3, zmm3, zmm4                    ; round 12
+    vaesenc     zmm1, zmm1, zmm4                    ; round 12
+    vmovdqu64   zmm4, [rdi + 1728]                  ; k_13
+    vaesenc     zmm3, zmm3, zmm4                    ; round 13
+    vaesenc     zmm1, zmm1, zmm4                    ; round 13
+    vmovdqu64   zmm4, [r9]                          ; text
+    vpxorq      zmm4, zmm4, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; other text
     vmovdqu64   [rbp], zmm3                         ; written
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rcx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; HI += it
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
     vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm4, zmm2                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    vmovdqu64   [rbp + 64], ymm7                    ; written
-    vextracti64x2 xmm3, zmm7, 0x01
+    vaesenclast zmm6, zmm1, zmm2                    ; other text
+    vpxorq      xmm1, xmm1, xmm1
+    valignq     zmm1, zmm1, zmm6, 0x06              ; E_K(J_0)
+    vpandq      zmm2, zmm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
+    vmovdqu64   [rbp + 64], ymm6                    ; written
+    vextracti64x2 xmm2, zmm6, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 48], xmm3              ; written
+    vextracti64x2 xmm3, zmm6, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 48], xmm2              ; written
     jmp         .short_reduce
 .short_from_113:
     lea         rdx, [r12 - 64]
@@ -3254,103 +3292,103 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vinserti64x2 zmm2, zmm2, [r9 + 96], 0x02        ; and the third
     vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    vinserti64x2 zmm2, zmm2, xmm3, 0x03             ; with them
     jmp         .short_given_113_done
 .short_given_113_longest:
-    vmovdqu64   zmm3, [r9 + 64]                     ; whole blocks
+    vmovdqu64   zmm2, [r9 + 64]                     ; whole blocks
 .short_given_113_done:
-    vpxorq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      xmm5, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm6                    ; round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm6                    ; round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm6                    ; round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm6                    ; round 4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm6                    ; round 5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm6                    ; round 7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm6                    ; round 8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
-    vaesenc     zmm2, zmm2, zmm6                    ; round 9
-    vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vmovdqu64   zmm6, [rdi + 1536]                  ; k_10
-    vaesenc     zmm2, zmm2, zmm6                    ; round 10
-    vaesenc     zmm4, zmm4, zmm6                    ; round 10
-    vaesenc     xmm5, xmm5, xmm6                    ; round 10
-    vmovdqu64   zmm6, [rdi + 1600]                  ; k_11
-    vaesenc     zmm2, zmm2, zmm6                    ; round 11
-    vaesenc     zmm4, zmm4, zmm6                    ; round 11
-    vaesenc     xmm5, xmm5, xmm6                    ; round 11
-    vmovdqu64   zmm6, [rdi + 1664]                  ; k_12
-    vaesenc     zmm2, zmm2, zmm6                    ; round 12
-    vaesenc     zmm4, zmm4, zmm6                    ; round 12
-    vaesenc     xmm5, xmm5, xmm6                    ; round 12
-    vmovdqu64   zmm6, [rdi + 1728]                  ; k_13
-    vaesenc     zmm7, zmm2, zmm6                    ; round 13
-    vaesenc     zmm4, zmm4, zmm6                    ; round 13
-    vaesenc     xmm2, xmm5, xmm6                    ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
+    vpxorq      zmm4, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; round 1
+    vaesenc     xmm1, xmm1, xmm5                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     zmm3, zmm3, zmm5                    ; round 2
+    vaesenc     xmm1, xmm1, xmm5                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; round 3
+    vaesenc     xmm1, xmm1, xmm5                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     zmm3, zmm3, zmm5                    ; round 4
+    vaesenc     xmm1, xmm1, xmm5                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 5
+    vaesenc     xmm1, xmm1, xmm5                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     zmm3, zmm3, zmm5                    ; round 6
+    vaesenc     xmm1, xmm1, xmm5                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     zmm3, zmm3, zmm5                    ; round 7
+    vaesenc     xmm1, xmm1, xmm5                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     zmm3, zmm3, zmm5                    ; round 8
+    vaesenc     xmm1, xmm1, xmm5                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     zmm3, zmm3, zmm5                    ; round 9
+    vaesenc     xmm1, xmm1, xmm5                    ; round 9
+    vmovdqu64   zmm5, [rdi + 1536]                  ; k_10
+    vaesenc     zmm4, zmm4, zmm5                    ; round 10
+    vaesenc     zmm3, zmm3, zmm5                    ; round 10
+    vaesenc     xmm1, xmm1, xmm5                    ; round 10
+    vmovdqu64   zmm5, [rdi + 1600]                  ; k_11
+    vaesenc     zmm4, zmm4, zmm5                    ; round 11
+    vaesenc     zmm3, zmm3, zmm5                    ; round 11
+    vaesenc     xmm1, xmm1, xmm5                    ; round 11
+    vmovdqu64   zmm5, [rdi + 1664]                  ; k_12
+    vaesenc     zmm4, zmm4, zmm5                    ; round 12
+    vaesenc     zmm3, zmm3, zmm5                    ; round 12
+    vaesenc     xmm1, xmm1, xmm5                    ; round 12
+    vmovdqu64   zmm5, [rdi + 1728]                  ; k_13
+    vaesenc     zmm4, zmm4, zmm5                    ; round 13
+    vaesenc     zmm3, zmm3, zmm5                    ; round 13
+    vaesenc     xmm1, xmm1, xmm5                    ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
     vmovdqu64   zmm5, [r9]                          ; text
     vpxorq      zmm5, zmm5, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; other text
-    vmovdqu64   [rbp], zmm5                         ; written
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm5, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm5, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; HI += it
-    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm4, zmm3                    ; other text
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vaesenclast zmm4, zmm4, zmm5                    ; other text
+    vmovdqu64   [rbp], zmm4                         ; written
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm4, 0x96             ; HI += it
+    vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm6, zmm3, zmm2                    ; other text
+    vpandq      zmm2, zmm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
     cmp         rdx, 0x40
     jae         .short_written_113_longest
-    vextracti64x2 xmm3, zmm7, 0x02
-    vmovdqu64   [rbp + 64], ymm7                    ; written
-    vmovdqu64   [rbp + 96], xmm3                    ; written
+    vextracti64x2 xmm2, zmm6, 0x02
+    vmovdqu64   [rbp + 64], ymm6                    ; written
+    vmovdqu64   [rbp + 96], xmm2                    ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 48], xmm3              ; written
+    vextracti64x2 xmm3, zmm6, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 48], xmm2              ; written
     jmp         .short_written_113_done
 .short_written_113_longest:
-    vmovdqu64   [rbp + 64], zmm7                    ; written
+    vmovdqu64   [rbp + 64], zmm6                    ; written
 .short_written_113_done:
     jmp         .short_reduce
 .short_from_129:
@@ -3368,155 +3406,155 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm2, [r9 + 128]                    ; whole blocks
     vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_129_done
 .short_given_129_under_17:
     vmovdqu64   xmm2, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
+    vpshufb     xmm2, xmm2, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_129_done
 .short_given_129_longest:
-    vmovdqu64   ymm3, [r9 + 128]                    ; whole blocks
+    vmovdqu64   ymm2, [r9 + 128]                    ; whole blocks
 .short_given_129_done:
-    vpxorq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      ymm5, ymm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10_of_2]  ; IV || j, + k_0
-    vpxorq      xmm6, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     ymm5, ymm5, ymm7                    ; round 1
-    vaesenc     xmm6, xmm6, xmm8                    ; round 1
-    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     ymm5, ymm5, ymm7                    ; round 2
-    vaesenc     xmm6, xmm6, xmm8                    ; round 2
-    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     ymm5, ymm5, ymm7                    ; round 3
-    vaesenc     xmm6, xmm6, xmm8                    ; round 3
-    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     ymm5, ymm5, ymm7                    ; round 4
-    vaesenc     xmm6, xmm6, xmm8                    ; round 4
-    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     ymm5, ymm5, ymm7                    ; round 5
-    vaesenc     xmm6, xmm6, xmm8                    ; round 5
-    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     ymm5, ymm5, ymm7                    ; round 6
-    vaesenc     xmm6, xmm6, xmm8                    ; round 6
-    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     ymm5, ymm5, ymm7                    ; round 7
-    vaesenc     xmm6, xmm6, xmm8                    ; round 7
-    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     ymm5, ymm5, ymm7                    ; round 8
-    vaesenc     xmm6, xmm6, xmm8                    ; round 8
-    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     ymm5, ymm5, ymm7                    ; round 9
-    vaesenc     xmm6, xmm6, xmm8                    ; round 9
-    vmovdqu64   zmm7, [rdi + 1536]                  ; k_10
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 10
-    vaesenc     zmm4, zmm4, zmm7                    ; round 10
-    vaesenc     ymm5, ymm5, ymm7                    ; round 10
-    vaesenc     xmm6, xmm6, xmm8                    ; round 10
-    vmovdqu64   zmm7, [rdi + 1600]                  ; k_11
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 11
-    vaesenc     zmm4, zmm4, zmm7                    ; round 11
-    vaesenc     ymm5, ymm5, ymm7                    ; round 11
-    vaesenc     xmm6, xmm6, xmm8                    ; round 11
-    vmovdqu64   zmm7, [rdi + 1664]                  ; k_12
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 12
-    vaesenc     zmm4, zmm4, zmm7                    ; round 12
-    vaesenc     ymm5, ymm5, ymm7                    ; round 12
-    vaesenc     xmm6, xmm6, xmm8                    ; round 12
-    vmovdqu64   zmm7, [rdi + 1728]                  ; k_13
-    vmovdqa64   xmm8, xmm7
-    vaesenc     zmm9, zmm2, zmm7                    ; round 13
-    vaesenc     zmm4, zmm4, zmm7                    ; round 13
-    vaesenc     ymm5, ymm5, ymm7                    ; round 13
-    vaesenc     xmm2, xmm6, xmm8                    ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      ymm5, ymm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10_of_2]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     ymm5, ymm5, ymm6                    ; round 1
+    vaesenc     xmm1, xmm1, xmm7                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     ymm5, ymm5, ymm6                    ; round 2
+    vaesenc     xmm1, xmm1, xmm7                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     ymm5, ymm5, ymm6                    ; round 3
+    vaesenc     xmm1, xmm1, xmm7                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     ymm5, ymm5, ymm6                    ; round 4
+    vaesenc     xmm1, xmm1, xmm7                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     ymm5, ymm5, ymm6                    ; round 5
+    vaesenc     xmm1, xmm1, xmm7                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     ymm5, ymm5, ymm6                    ; round 6
+    vaesenc     xmm1, xmm1, xmm7                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     ymm5, ymm5, ymm6                    ; round 7
+    vaesenc     xmm1, xmm1, xmm7                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     ymm5, ymm5, ymm6                    ; round 8
+    vaesenc     xmm1, xmm1, xmm7                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     ymm5, ymm5, ymm6                    ; round 9
+    vaesenc     xmm1, xmm1, xmm7                    ; round 9
+    vmovdqu64   zmm6, [rdi + 1536]                  ; k_10
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 10
+    vaesenc     zmm4, zmm4, zmm6                    ; round 10
+    vaesenc     ymm5, ymm5, ymm6                    ; round 10
+    vaesenc     xmm1, xmm1, xmm7                    ; round 10
+    vmovdqu64   zmm6, [rdi + 1600]                  ; k_11
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 11
+    vaesenc     zmm4, zmm4, zmm6                    ; round 11
+    vaesenc     ymm5, ymm5, ymm6                    ; round 11
+    vaesenc     xmm1, xmm1, xmm7                    ; round 11
+    vmovdqu64   zmm6, [rdi + 1664]                  ; k_12
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 12
+    vaesenc     zmm4, zmm4, zmm6                    ; round 12
+    vaesenc     ymm5, ymm5, ymm6                    ; round 12
+    vaesenc     xmm1, xmm1, xmm7                    ; round 12
+    vmovdqu64   zmm6, [rdi + 1728]                  ; k_13
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 13
+    vaesenc     zmm4, zmm4, zmm6                    ; round 13
+    vaesenc     ymm5, ymm5, ymm6                    ; round 13
+    vaesenc     xmm1, xmm1, xmm7                    ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
     vmovdqu64   zmm6, [r9]                          ; text
     vpxorq      zmm6, zmm6, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm6, zmm9, zmm6                    ; other text
-    vmovdqu64   [rbp], zmm6                         ; written
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm6, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm6, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm6, zmm6, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm6, 0x96             ; HI += it
-    vmovdqu64   zmm6, [r9 + 64]                     ; text
-    vpxorq      zmm6, zmm6, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; other text
-    vmovdqu64   [rbp + 64], zmm4                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vpxorq      ymm3, ymm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast ymm7, ymm5, ymm3                    ; other text
-    vpandq      ymm3, ymm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpclmulqdq  ymm4, ymm3, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  ymm5, ymm3, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  ymm6, ymm3, [rcx + 144], 0x01       ; A1·B0
-    vpclmulqdq  ymm3, ymm3, [rcx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vaesenclast zmm3, zmm3, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm3                         ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vmovdqu64   [rbp + 64], zmm3                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vpxorq      ymm2, ymm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast ymm6, ymm5, ymm2                    ; other text
+    vpandq      ymm2, ymm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     ymm2, ymm2, ymm0                    ; C
+    vpclmulqdq  ymm3, ymm2, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  ymm4, ymm2, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  ymm5, ymm2, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  ymm2, ymm2, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x20
     jae         .short_written_129_longest
     cmp         rdx, 0x11
     jb          .short_written_129_under_17
-    vmovdqu64   [rbp + 128], xmm7                   ; written
+    vmovdqu64   [rbp + 128], xmm6                   ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, ymm7, 0x01
-    vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + rdx - 16]        ; at the end
-    vpshufb     xmm4, xmm7, [rcx + rdx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 112], xmm3             ; written
+    vextracti64x2 xmm2, ymm6, 0x01
+    vpxorq      xmm2, xmm2, xmm6                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + rdx - 16]        ; at the end
+    vpshufb     xmm3, xmm6, [rcx + rdx + 160]       ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 112], xmm2             ; written
     jmp         .short_written_129_done
 .short_written_129_under_17:
-    vmovdqu64   xmm3, [rbp + 112]                   ; the block before
+    vmovdqu64   xmm2, [rbp + 112]                   ; the block before
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpxorq      xmm4, xmm7, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx]             ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 112], xmm3             ; written
+    vpxorq      xmm3, xmm6, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx]             ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 112], xmm2             ; written
     jmp         .short_written_129_done
 .short_written_129_longest:
-    vmovdqu64   [rbp + 128], ymm7                   ; written
+    vmovdqu64   [rbp + 128], ymm6                   ; written
 .short_written_129_done:
     jmp         .short_reduce
 .short_from_161:
@@ -3527,104 +3565,104 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
     vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
-    vpxorq      zmm3, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10_1]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10_1]  ; IV || j, + k_0
     vmovdqu64   zmm6, [rdi + 960]                   ; k_1
-    vaesenc     zmm3, zmm3, zmm6                    ; round 1
     vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; round 1
-    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
-    vaesenc     zmm3, zmm3, zmm6                    ; round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     zmm5, zmm5, zmm6                    ; round 2
-    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
-    vaesenc     zmm3, zmm3, zmm6                    ; round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; round 3
-    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
-    vaesenc     zmm3, zmm3, zmm6                    ; round 4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     zmm5, zmm5, zmm6                    ; round 4
-    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
-    vaesenc     zmm3, zmm3, zmm6                    ; round 5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     zmm5, zmm5, zmm6                    ; round 5
-    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
-    vaesenc     zmm3, zmm3, zmm6                    ; round 6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     zmm5, zmm5, zmm6                    ; round 6
-    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
-    vaesenc     zmm3, zmm3, zmm6                    ; round 7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     zmm5, zmm5, zmm6                    ; round 7
-    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
-    vaesenc     zmm3, zmm3, zmm6                    ; round 8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     zmm5, zmm5, zmm6                    ; round 8
-    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
-    vaesenc     zmm3, zmm3, zmm6                    ; round 9
-    vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; round 9
-    vmovdqu64   zmm6, [rdi + 1536]                  ; k_10
-    vaesenc     zmm3, zmm3, zmm6                    ; round 10
-    vaesenc     zmm4, zmm4, zmm6                    ; round 10
-    vaesenc     zmm5, zmm5, zmm6                    ; round 10
-    vmovdqu64   zmm6, [rdi + 1600]                  ; k_11
-    vaesenc     zmm3, zmm3, zmm6                    ; round 11
-    vaesenc     zmm4, zmm4, zmm6                    ; round 11
-    vaesenc     zmm5, zmm5, zmm6                    ; round 11
-    vmovdqu64   zmm6, [rdi + 1664]                  ; k_12
-    vaesenc     zmm3, zmm3, zmm6                    ; round 12
-    vaesenc     zmm4, zmm4, zmm6                    ; round 12
-    vaesenc     zmm5, zmm5, zmm6                    ; round 12
-    vmovdqu64   zmm6, [rdi + 1728]                  ; k_13
-    vaesenc     zmm3, zmm3, zmm6                    ; round 13
-    vaesenc     zmm4, zmm4, zmm6                    ; round 13
-    vaesenc     zmm5, zmm5, zmm6                    ; round 13
-    vmovdqu64   zmm6, [r9]                          ; text
-    vpxorq      zmm6, zmm6, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm6                    ; other text
-    vmovdqu64   [rbp], zmm3                         ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm3, 0x96             ; HI += it
-    vmovdqu64   zmm3, [r9 + 64]                     ; text
-    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; other text
-    vmovdqu64   [rbp + 64], zmm3                    ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm3, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm3, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; HI += it
-    vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm5, zmm2                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    vmovdqu64   [rbp + 128], ymm7                   ; written
-    vextracti64x2 xmm3, zmm7, 0x01
+    vaesenc     zmm1, zmm3, zmm6                    ; round 1
+    vaesenc     zmm3, zmm5, zmm6                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; round 2
+    vaesenc     zmm3, zmm3, zmm5                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     zmm1, zmm1, zmm5                    ; round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     zmm1, zmm1, zmm5                    ; round 4
+    vaesenc     zmm3, zmm3, zmm5                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     zmm1, zmm1, zmm5                    ; round 5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     zmm1, zmm1, zmm5                    ; round 6
+    vaesenc     zmm3, zmm3, zmm5                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     zmm1, zmm1, zmm5                    ; round 7
+    vaesenc     zmm3, zmm3, zmm5                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     zmm1, zmm1, zmm5                    ; round 8
+    vaesenc     zmm3, zmm3, zmm5                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     zmm1, zmm1, zmm5                    ; round 9
+    vaesenc     zmm3, zmm3, zmm5                    ; round 9
+    vmovdqu64   zmm5, [rdi + 1536]                  ; k_10
+    vaesenc     zmm4, zmm4, zmm5                    ; round 10
+    vaesenc     zmm1, zmm1, zmm5                    ; round 10
+    vaesenc     zmm3, zmm3, zmm5                    ; round 10
+    vmovdqu64   zmm5, [rdi + 1600]                  ; k_11
+    vaesenc     zmm4, zmm4, zmm5                    ; round 11
+    vaesenc     zmm1, zmm1, zmm5                    ; round 11
+    vaesenc     zmm3, zmm3, zmm5                    ; round 11
+    vmovdqu64   zmm5, [rdi + 1664]                  ; k_12
+    vaesenc     zmm4, zmm4, zmm5                    ; round 12
+    vaesenc     zmm1, zmm1, zmm5                    ; round 12
+    vaesenc     zmm3, zmm3, zmm5                    ; round 12
+    vmovdqu64   zmm5, [rdi + 1728]                  ; k_13
+    vaesenc     zmm4, zmm4, zmm5                    ; round 13
+    vaesenc     zmm1, zmm1, zmm5                    ; round 13
+    vaesenc     zmm3, zmm3, zmm5                    ; round 13
+    vmovdqu64   zmm5, [r9]                          ; text
+    vpxorq      zmm5, zmm5, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; other text
+    vmovdqu64   [rbp], zmm4                         ; written
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm4, 0x96             ; HI += it
+    vmovdqu64   zmm4, [r9 + 64]                     ; text
+    vpxorq      zmm4, zmm4, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm1, zmm1, zmm4                    ; other text
+    vmovdqu64   [rbp + 64], zmm1                    ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm1, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm1, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm1, zmm1, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm1, 0x96             ; HI += it
+    vpxorq      zmm1, zmm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm6, zmm3, zmm1                    ; other text
+    vpxorq      xmm1, xmm1, xmm1
+    valignq     zmm1, zmm1, zmm6, 0x06              ; E_K(J_0)
+    vpandq      zmm2, zmm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm2, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
+    vmovdqu64   [rbp + 128], ymm6                   ; written
+    vextracti64x2 xmm2, zmm6, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 112], xmm3             ; written
+    vextracti64x2 xmm3, zmm6, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 112], xmm2             ; written
     jmp         .short_reduce
 .short_from_177:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
@@ -3642,129 +3680,129 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vinserti64x2 zmm2, zmm2, [r9 + 160], 0x02       ; and the third
     vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    vinserti64x2 zmm2, zmm2, xmm3, 0x03             ; with them
     jmp         .short_given_177_done
 .short_given_177_longest:
-    vmovdqu64   zmm3, [r9 + 128]                    ; whole blocks
+    vmovdqu64   zmm2, [r9 + 128]                    ; whole blocks
 .short_given_177_done:
-    vpxorq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      xmm6, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     xmm6, xmm6, xmm7                    ; round 1
-    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     xmm6, xmm6, xmm7                    ; round 2
-    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     xmm6, xmm6, xmm7                    ; round 3
-    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     xmm6, xmm6, xmm7                    ; round 4
-    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     xmm6, xmm6, xmm7                    ; round 5
-    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     xmm6, xmm6, xmm7                    ; round 6
-    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     xmm6, xmm6, xmm7                    ; round 7
-    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     xmm6, xmm6, xmm7                    ; round 8
-    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
-    vaesenc     zmm2, zmm2, zmm7                    ; round 9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     xmm6, xmm6, xmm7                    ; round 9
-    vmovdqu64   zmm7, [rdi + 1536]                  ; k_10
-    vaesenc     zmm2, zmm2, zmm7                    ; round 10
-    vaesenc     zmm4, zmm4, zmm7                    ; round 10
-    vaesenc     zmm5, zmm5, zmm7                    ; round 10
-    vaesenc     xmm6, xmm6, xmm7                    ; round 10
-    vmovdqu64   zmm7, [rdi + 1600]                  ; k_11
-    vaesenc     zmm2, zmm2, zmm7                    ; round 11
-    vaesenc     zmm4, zmm4, zmm7                    ; round 11
-    vaesenc     zmm5, zmm5, zmm7                    ; round 11
-    vaesenc     xmm6, xmm6, xmm7                    ; round 11
-    vmovdqu64   zmm7, [rdi + 1664]                  ; k_12
-    vaesenc     zmm2, zmm2, zmm7                    ; round 12
-    vaesenc     zmm4, zmm4, zmm7                    ; round 12
-    vaesenc     zmm5, zmm5, zmm7                    ; round 12
-    vaesenc     xmm6, xmm6, xmm7                    ; round 12
-    vmovdqu64   zmm7, [rdi + 1728]                  ; k_13
-    vaesenc     zmm8, zmm2, zmm7                    ; round 13
-    vaesenc     zmm4, zmm4, zmm7                    ; round 13
-    vaesenc     zmm5, zmm5, zmm7                    ; round 13
-    vaesenc     xmm2, xmm6, xmm7                    ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
+    vpxorq      zmm5, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vaesenc     zmm3, zmm3, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     xmm1, xmm1, xmm6                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     xmm1, xmm1, xmm6                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vaesenc     zmm3, zmm3, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     xmm1, xmm1, xmm6                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vaesenc     zmm3, zmm3, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     xmm1, xmm1, xmm6                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vaesenc     zmm3, zmm3, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     xmm1, xmm1, xmm6                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     xmm1, xmm1, xmm6                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vaesenc     zmm3, zmm3, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     xmm1, xmm1, xmm6                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vaesenc     zmm3, zmm3, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     xmm1, xmm1, xmm6                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vaesenc     zmm3, zmm3, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     xmm1, xmm1, xmm6                    ; round 9
+    vmovdqu64   zmm6, [rdi + 1536]                  ; k_10
+    vaesenc     zmm5, zmm5, zmm6                    ; round 10
+    vaesenc     zmm3, zmm3, zmm6                    ; round 10
+    vaesenc     zmm4, zmm4, zmm6                    ; round 10
+    vaesenc     xmm1, xmm1, xmm6                    ; round 10
+    vmovdqu64   zmm6, [rdi + 1600]                  ; k_11
+    vaesenc     zmm5, zmm5, zmm6                    ; round 11
+    vaesenc     zmm3, zmm3, zmm6                    ; round 11
+    vaesenc     zmm4, zmm4, zmm6                    ; round 11
+    vaesenc     xmm1, xmm1, xmm6                    ; round 11
+    vmovdqu64   zmm6, [rdi + 1664]                  ; k_12
+    vaesenc     zmm5, zmm5, zmm6                    ; round 12
+    vaesenc     zmm3, zmm3, zmm6                    ; round 12
+    vaesenc     zmm4, zmm4, zmm6                    ; round 12
+    vaesenc     xmm1, xmm1, xmm6                    ; round 12
+    vmovdqu64   zmm6, [rdi + 1728]                  ; k_13
+    vaesenc     zmm5, zmm5, zmm6                    ; round 13
+    vaesenc     zmm3, zmm3, zmm6                    ; round 13
+    vaesenc     zmm4, zmm4, zmm6                    ; round 13
+    vaesenc     xmm1, xmm1, xmm6                    ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
     vmovdqu64   zmm6, [r9]                          ; text
     vpxorq      zmm6, zmm6, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm6, zmm8, zmm6                    ; other text
-    vmovdqu64   [rbp], zmm6                         ; written
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm6, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm6, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm6, zmm6, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm6, 0x96             ; HI += it
-    vmovdqu64   zmm6, [r9 + 64]                     ; text
-    vpxorq      zmm6, zmm6, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; other text
-    vmovdqu64   [rbp + 64], zmm4                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm5, zmm3                    ; other text
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
+    vaesenclast zmm5, zmm5, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm5                         ; written
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm5, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm5, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm5, zmm5, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm5, 0x96             ; HI += it
+    vmovdqu64   zmm5, [r9 + 64]                     ; text
+    vpxorq      zmm5, zmm5, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; other text
+    vmovdqu64   [rbp + 64], zmm3                    ; written
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vpclmulqdq  zmm5, zmm3, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm6, zmm4, zmm2                    ; other text
+    vpandq      zmm2, zmm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm2, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x40
     jae         .short_written_177_longest
-    vextracti64x2 xmm3, zmm7, 0x02
-    vmovdqu64   [rbp + 128], ymm7                   ; written
-    vmovdqu64   [rbp + 160], xmm3                   ; written
+    vextracti64x2 xmm2, zmm6, 0x02
+    vmovdqu64   [rbp + 128], ymm6                   ; written
+    vmovdqu64   [rbp + 160], xmm2                   ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 112], xmm3             ; written
+    vextracti64x2 xmm3, zmm6, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 112], xmm2             ; written
     jmp         .short_written_177_done
 .short_written_177_longest:
-    vmovdqu64   [rbp + 128], zmm7                   ; written
+    vmovdqu64   [rbp + 128], zmm6                   ; written
 .short_written_177_done:
     jmp         .short_reduce
 .short_from_193:
@@ -3778,179 +3816,179 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm2, [r9 + 192]                    ; whole blocks
     vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_193_done
 .short_given_193_under_17:
     vmovdqu64   xmm2, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
+    vpshufb     xmm2, xmm2, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_193_done
 .short_given_193_longest:
-    vmovdqu64   ymm3, [r9 + 192]                    ; whole blocks
+    vmovdqu64   ymm2, [r9 + 192]                    ; whole blocks
 .short_given_193_done:
-    vpxorq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      ymm6, ymm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_14_of_2]  ; IV || j, + k_0
-    vpxorq      xmm7, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      ymm5, ymm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_14_of_2]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
     vmovdqu64   zmm8, [rdi + 960]                   ; k_1
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 1
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 1
+    vaesenc     zmm3, zmm3, zmm8                    ; round 1
     vaesenc     zmm4, zmm4, zmm8                    ; round 1
-    vaesenc     zmm5, zmm5, zmm8                    ; round 1
-    vaesenc     ymm6, ymm6, ymm8                    ; round 1
-    vaesenc     xmm7, xmm7, xmm9                    ; round 1
+    vaesenc     ymm5, ymm5, ymm8                    ; round 1
+    vaesenc     xmm1, xmm1, xmm7                    ; round 1
     vmovdqu64   zmm8, [rdi + 1024]                  ; k_2
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 2
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 2
+    vaesenc     zmm3, zmm3, zmm8                    ; round 2
     vaesenc     zmm4, zmm4, zmm8                    ; round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; round 2
-    vaesenc     ymm6, ymm6, ymm8                    ; round 2
-    vaesenc     xmm7, xmm7, xmm9                    ; round 2
+    vaesenc     ymm5, ymm5, ymm8                    ; round 2
+    vaesenc     xmm1, xmm1, xmm7                    ; round 2
     vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 3
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 3
+    vaesenc     zmm3, zmm3, zmm8                    ; round 3
     vaesenc     zmm4, zmm4, zmm8                    ; round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; round 3
-    vaesenc     ymm6, ymm6, ymm8                    ; round 3
-    vaesenc     xmm7, xmm7, xmm9                    ; round 3
+    vaesenc     ymm5, ymm5, ymm8                    ; round 3
+    vaesenc     xmm1, xmm1, xmm7                    ; round 3
     vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 4
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; round 4
     vaesenc     zmm4, zmm4, zmm8                    ; round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; round 4
-    vaesenc     ymm6, ymm6, ymm8                    ; round 4
-    vaesenc     xmm7, xmm7, xmm9                    ; round 4
+    vaesenc     ymm5, ymm5, ymm8                    ; round 4
+    vaesenc     xmm1, xmm1, xmm7                    ; round 4
     vmovdqu64   zmm8, [rdi + 1216]                  ; k_5
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 5
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 5
+    vaesenc     zmm3, zmm3, zmm8                    ; round 5
     vaesenc     zmm4, zmm4, zmm8                    ; round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; round 5
-    vaesenc     ymm6, ymm6, ymm8                    ; round 5
-    vaesenc     xmm7, xmm7, xmm9                    ; round 5
+    vaesenc     ymm5, ymm5, ymm8                    ; round 5
+    vaesenc     xmm1, xmm1, xmm7                    ; round 5
     vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 6
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 6
+    vaesenc     zmm3, zmm3, zmm8                    ; round 6
     vaesenc     zmm4, zmm4, zmm8                    ; round 6
-    vaesenc     zmm5, zmm5, zmm8                    ; round 6
-    vaesenc     ymm6, ymm6, ymm8                    ; round 6
-    vaesenc     xmm7, xmm7, xmm9                    ; round 6
+    vaesenc     ymm5, ymm5, ymm8                    ; round 6
+    vaesenc     xmm1, xmm1, xmm7                    ; round 6
     vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 7
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 7
+    vaesenc     zmm3, zmm3, zmm8                    ; round 7
     vaesenc     zmm4, zmm4, zmm8                    ; round 7
-    vaesenc     zmm5, zmm5, zmm8                    ; round 7
-    vaesenc     ymm6, ymm6, ymm8                    ; round 7
-    vaesenc     xmm7, xmm7, xmm9                    ; round 7
+    vaesenc     ymm5, ymm5, ymm8                    ; round 7
+    vaesenc     xmm1, xmm1, xmm7                    ; round 7
     vmovdqu64   zmm8, [rdi + 1408]                  ; k_8
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 8
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 8
+    vaesenc     zmm3, zmm3, zmm8                    ; round 8
     vaesenc     zmm4, zmm4, zmm8                    ; round 8
-    vaesenc     zmm5, zmm5, zmm8                    ; round 8
-    vaesenc     ymm6, ymm6, ymm8                    ; round 8
-    vaesenc     xmm7, xmm7, xmm9                    ; round 8
+    vaesenc     ymm5, ymm5, ymm8                    ; round 8
+    vaesenc     xmm1, xmm1, xmm7                    ; round 8
     vmovdqu64   zmm8, [rdi + 1472]                  ; k_9
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 9
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 9
+    vaesenc     zmm3, zmm3, zmm8                    ; round 9
     vaesenc     zmm4, zmm4, zmm8                    ; round 9
-    vaesenc     zmm5, zmm5, zmm8                    ; round 9
-    vaesenc     ymm6, ymm6, ymm8                    ; round 9
-    vaesenc     xmm7, xmm7, xmm9                    ; round 9
+    vaesenc     ymm5, ymm5, ymm8                    ; round 9
+    vaesenc     xmm1, xmm1, xmm7                    ; round 9
     vmovdqu64   zmm8, [rdi + 1536]                  ; k_10
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 10
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 10
+    vaesenc     zmm3, zmm3, zmm8                    ; round 10
     vaesenc     zmm4, zmm4, zmm8                    ; round 10
-    vaesenc     zmm5, zmm5, zmm8                    ; round 10
-    vaesenc     ymm6, ymm6, ymm8                    ; round 10
-    vaesenc     xmm7, xmm7, xmm9                    ; round 10
+    vaesenc     ymm5, ymm5, ymm8                    ; round 10
+    vaesenc     xmm1, xmm1, xmm7                    ; round 10
     vmovdqu64   zmm8, [rdi + 1600]                  ; k_11
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 11
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 11
+    vaesenc     zmm3, zmm3, zmm8                    ; round 11
     vaesenc     zmm4, zmm4, zmm8                    ; round 11
-    vaesenc     zmm5, zmm5, zmm8                    ; round 11
-    vaesenc     ymm6, ymm6, ymm8                    ; round 11
-    vaesenc     xmm7, xmm7, xmm9                    ; round 11
+    vaesenc     ymm5, ymm5, ymm8                    ; round 11
+    vaesenc     xmm1, xmm1, xmm7                    ; round 11
     vmovdqu64   zmm8, [rdi + 1664]                  ; k_12
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 12
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 12
+    vaesenc     zmm3, zmm3, zmm8                    ; round 12
     vaesenc     zmm4, zmm4, zmm8                    ; round 12
-    vaesenc     zmm5, zmm5, zmm8                    ; round 12
-    vaesenc     ymm6, ymm6, ymm8                    ; round 12
-    vaesenc     xmm7, xmm7, xmm9                    ; round 12
+    vaesenc     ymm5, ymm5, ymm8                    ; round 12
+    vaesenc     xmm1, xmm1, xmm7                    ; round 12
     vmovdqu64   zmm8, [rdi + 1728]                  ; k_13
-    vmovdqa64   xmm9, xmm8
-    vaesenc     zmm10, zmm2, zmm8                   ; round 13
+    vmovdqa64   xmm7, xmm8
+    vaesenc     zmm6, zmm6, zmm8                    ; round 13
+    vaesenc     zmm3, zmm3, zmm8                    ; round 13
     vaesenc     zmm4, zmm4, zmm8                    ; round 13
-    vaesenc     zmm5, zmm5, zmm8                    ; round 13
-    vaesenc     ymm6, ymm6, ymm8                    ; round 13
-    vaesenc     xmm2, xmm7, xmm9                    ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
+    vaesenc     ymm5, ymm5, ymm8                    ; round 13
+    vaesenc     xmm1, xmm1, xmm7                    ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
     vmovdqu64   zmm7, [r9]                          ; text
     vpxorq      zmm7, zmm7, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm10, zmm7                   ; other text
-    vmovdqu64   [rbp], zmm7                         ; written
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm7, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm7, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm7, [rcx + 16], 0x01       ; A1·B0
-    vpclmulqdq  zmm7, zmm7, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm12, zmm9, zmm7, 0x96             ; HI += it
-    vmovdqu64   zmm7, [r9 + 64]                     ; text
-    vpxorq      zmm7, zmm7, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; other text
-    vmovdqu64   [rbp + 64], zmm4                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm4, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm4, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 128]                    ; text
-    vpxorq      zmm4, zmm4, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; other text
-    vmovdqu64   [rbp + 128], zmm4                   ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rcx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vpxorq      ymm3, ymm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast ymm7, ymm6, ymm3                    ; other text
-    vpandq      ymm3, ymm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpclmulqdq  ymm4, ymm3, [rcx + 656], 0x00       ; A0·K0
-    vpclmulqdq  ymm5, ymm3, [rcx + 656], 0x10       ; A0·K1
-    vpclmulqdq  ymm6, ymm3, [rcx + 208], 0x01       ; A1·B0
-    vpclmulqdq  ymm3, ymm3, [rcx + 208], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vaesenclast zmm6, zmm6, zmm7                    ; other text
+    vmovdqu64   [rbp], zmm6                         ; written
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm6, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm6, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm6, zmm6, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm8, zmm6, 0x96             ; HI += it
+    vmovdqu64   zmm6, [r9 + 64]                     ; text
+    vpxorq      zmm6, zmm6, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; other text
+    vmovdqu64   [rbp + 64], zmm3                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 128]                    ; text
+    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vmovdqu64   [rbp + 128], zmm3                   ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vpxorq      ymm2, ymm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast ymm6, ymm5, ymm2                    ; other text
+    vpandq      ymm2, ymm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     ymm2, ymm2, ymm0                    ; C
+    vpclmulqdq  ymm3, ymm2, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  ymm4, ymm2, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  ymm5, ymm2, [rcx + 208], 0x01       ; A1·B0
+    vpclmulqdq  ymm2, ymm2, [rcx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
     cmp         rdx, 0x20
     jae         .short_written_193_longest
     cmp         rdx, 0x11
     jb          .short_written_193_under_17
-    vmovdqu64   [rbp + 192], xmm7                   ; written
+    vmovdqu64   [rbp + 192], xmm6                   ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, ymm7, 0x01
-    vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rcx + rdx - 16]        ; at the end
-    vpshufb     xmm4, xmm7, [rcx + rdx + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 176], xmm3             ; written
+    vextracti64x2 xmm2, ymm6, 0x01
+    vpxorq      xmm2, xmm2, xmm6                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + rdx - 16]        ; at the end
+    vpshufb     xmm3, xmm6, [rcx + rdx + 160]       ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 176], xmm2             ; written
     jmp         .short_written_193_done
 .short_written_193_under_17:
-    vmovdqu64   xmm3, [rbp + 176]                   ; the block before
+    vmovdqu64   xmm2, [rbp + 176]                   ; the block before
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpxorq      xmm4, xmm7, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx]             ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 176], xmm3             ; written
+    vpxorq      xmm3, xmm6, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx]             ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 176], xmm2             ; written
     jmp         .short_written_193_done
 .short_written_193_longest:
-    vmovdqu64   [rbp + 192], ymm7                   ; written
+    vmovdqu64   [rbp + 192], ymm6                   ; written
 .short_written_193_done:
     jmp         .short_reduce
 .short_from_225:
@@ -3963,129 +4001,129 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
     vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
-    vpxorq      zmm3, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_14_1]  ; IV || j, + k_0
-    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
-    vaesenc     zmm3, zmm3, zmm7                    ; round 1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; round 1
-    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
-    vaesenc     zmm3, zmm3, zmm7                    ; round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; round 2
-    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
-    vaesenc     zmm3, zmm3, zmm7                    ; round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; round 3
-    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
-    vaesenc     zmm3, zmm3, zmm7                    ; round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; round 4
-    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
-    vaesenc     zmm3, zmm3, zmm7                    ; round 5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; round 5
-    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
-    vaesenc     zmm3, zmm3, zmm7                    ; round 6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; round 6
-    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
-    vaesenc     zmm3, zmm3, zmm7                    ; round 7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; round 7
-    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
-    vaesenc     zmm3, zmm3, zmm7                    ; round 8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; round 8
-    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
-    vaesenc     zmm3, zmm3, zmm7                    ; round 9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; round 9
-    vmovdqu64   zmm7, [rdi + 1536]                  ; k_10
-    vaesenc     zmm3, zmm3, zmm7                    ; round 10
-    vaesenc     zmm4, zmm4, zmm7                    ; round 10
-    vaesenc     zmm5, zmm5, zmm7                    ; round 10
-    vaesenc     zmm6, zmm6, zmm7                    ; round 10
-    vmovdqu64   zmm7, [rdi + 1600]                  ; k_11
-    vaesenc     zmm3, zmm3, zmm7                    ; round 11
-    vaesenc     zmm4, zmm4, zmm7                    ; round 11
-    vaesenc     zmm5, zmm5, zmm7                    ; round 11
-    vaesenc     zmm6, zmm6, zmm7                    ; round 11
-    vmovdqu64   zmm7, [rdi + 1664]                  ; k_12
-    vaesenc     zmm3, zmm3, zmm7                    ; round 12
-    vaesenc     zmm4, zmm4, zmm7                    ; round 12
-    vaesenc     zmm5, zmm5, zmm7                    ; round 12
-    vaesenc     zmm6, zmm6, zmm7                    ; round 12
-    vmovdqu64   zmm7, [rdi + 1728]                  ; k_13
-    vaesenc     zmm3, zmm3, zmm7                    ; round 13
-    vaesenc     zmm4, zmm4, zmm7                    ; round 13
-    vaesenc     zmm5, zmm5, zmm7                    ; round 13
-    vaesenc     zmm6, zmm6, zmm7                    ; round 13
-    vmovdqu64   zmm7, [r9]                          ; text
-    vpxorq      zmm7, zmm7, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm7                    ; other text
-    vmovdqu64   [rbp], zmm3                         ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm3, 0x96             ; HI += it
-    vmovdqu64   zmm3, [r9 + 64]                     ; text
-    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; other text
-    vmovdqu64   [rbp + 64], zmm3                    ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm3, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm3, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm3, 0x96             ; HI += it
-    vmovdqu64   zmm3, [r9 + 128]                    ; text
-    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm3, zmm5, zmm3                    ; other text
-    vmovdqu64   [rbp + 128], zmm3                   ; written
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm3, [rcx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm6, zmm2                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 208], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 208], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    vmovdqu64   [rbp + 192], ymm7                   ; written
-    vextracti64x2 xmm3, zmm7, 0x01
+    vpxorq      zmm5, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_14_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vaesenc     zmm1, zmm7, zmm6                    ; round 1
+    vaesenc     zmm3, zmm3, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vaesenc     zmm1, zmm1, zmm6                    ; round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; round 3
+    vaesenc     zmm3, zmm3, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; round 4
+    vaesenc     zmm3, zmm3, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vaesenc     zmm1, zmm1, zmm6                    ; round 5
+    vaesenc     zmm3, zmm3, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vaesenc     zmm1, zmm1, zmm6                    ; round 6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vaesenc     zmm1, zmm1, zmm6                    ; round 7
+    vaesenc     zmm3, zmm3, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vaesenc     zmm1, zmm1, zmm6                    ; round 8
+    vaesenc     zmm3, zmm3, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vaesenc     zmm1, zmm1, zmm6                    ; round 9
+    vaesenc     zmm3, zmm3, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vmovdqu64   zmm6, [rdi + 1536]                  ; k_10
+    vaesenc     zmm5, zmm5, zmm6                    ; round 10
+    vaesenc     zmm1, zmm1, zmm6                    ; round 10
+    vaesenc     zmm3, zmm3, zmm6                    ; round 10
+    vaesenc     zmm4, zmm4, zmm6                    ; round 10
+    vmovdqu64   zmm6, [rdi + 1600]                  ; k_11
+    vaesenc     zmm5, zmm5, zmm6                    ; round 11
+    vaesenc     zmm1, zmm1, zmm6                    ; round 11
+    vaesenc     zmm3, zmm3, zmm6                    ; round 11
+    vaesenc     zmm4, zmm4, zmm6                    ; round 11
+    vmovdqu64   zmm6, [rdi + 1664]                  ; k_12
+    vaesenc     zmm5, zmm5, zmm6                    ; round 12
+    vaesenc     zmm1, zmm1, zmm6                    ; round 12
+    vaesenc     zmm3, zmm3, zmm6                    ; round 12
+    vaesenc     zmm4, zmm4, zmm6                    ; round 12
+    vmovdqu64   zmm6, [rdi + 1728]                  ; k_13
+    vaesenc     zmm5, zmm5, zmm6                    ; round 13
+    vaesenc     zmm1, zmm1, zmm6                    ; round 13
+    vaesenc     zmm3, zmm3, zmm6                    ; round 13
+    vaesenc     zmm4, zmm4, zmm6                    ; round 13
+    vmovdqu64   zmm6, [r9]                          ; text
+    vpxorq      zmm6, zmm6, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm5, zmm5, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm5                         ; written
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm5, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm5, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm5, zmm5, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm5, 0x96             ; HI += it
+    vmovdqu64   zmm5, [r9 + 64]                     ; text
+    vpxorq      zmm5, zmm5, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm1, zmm1, zmm5                    ; other text
+    vmovdqu64   [rbp + 64], zmm1                    ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm1, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm1, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm1, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm1, zmm1, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm1, 0x96             ; HI += it
+    vmovdqu64   zmm1, [r9 + 128]                    ; text
+    vpxorq      zmm1, zmm1, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm1, zmm3, zmm1                    ; other text
+    vmovdqu64   [rbp + 128], zmm1                   ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm1, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm1, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm1, zmm1, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm1, 0x96             ; HI += it
+    vpxorq      zmm1, zmm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm6, zmm4, zmm1                    ; other text
+    vpxorq      xmm1, xmm1, xmm1
+    valignq     zmm1, zmm1, zmm6, 0x06              ; E_K(J_0)
+    vpandq      zmm2, zmm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm2, [rcx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
+    vmovdqu64   [rbp + 192], ymm6                   ; written
+    vextracti64x2 xmm2, zmm6, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 176], xmm3             ; written
+    vextracti64x2 xmm3, zmm6, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 176], xmm2             ; written
     jmp         .short_reduce
 .short_from_241:
     lea         rdx, [r12 - 192]
@@ -4097,165 +4135,165 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vinserti64x2 zmm2, zmm2, [r9 + 224], 0x02       ; and the third
     vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
     vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    vinserti64x2 zmm2, zmm2, xmm3, 0x03             ; with them
     jmp         .short_given_241_done
 .short_given_241_longest:
-    vmovdqu64   zmm3, [r9 + 192]                    ; whole blocks
+    vmovdqu64   zmm2, [r9 + 192]                    ; whole blocks
 .short_given_241_done:
-    vpxorq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm4, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_14]  ; IV || j, + k_0
-    vpxorq      xmm7, xmm7, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
-    vmovdqu64   zmm8, [rdi + 960]                   ; k_1
-    vaesenc     zmm2, zmm2, zmm8                    ; round 1
-    vaesenc     zmm4, zmm4, zmm8                    ; round 1
-    vaesenc     zmm5, zmm5, zmm8                    ; round 1
-    vaesenc     zmm6, zmm6, zmm8                    ; round 1
-    vaesenc     xmm7, xmm7, xmm8                    ; round 1
-    vmovdqu64   zmm8, [rdi + 1024]                  ; k_2
-    vaesenc     zmm2, zmm2, zmm8                    ; round 2
-    vaesenc     zmm4, zmm4, zmm8                    ; round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; round 2
-    vaesenc     zmm6, zmm6, zmm8                    ; round 2
-    vaesenc     xmm7, xmm7, xmm8                    ; round 2
-    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
-    vaesenc     zmm2, zmm2, zmm8                    ; round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; round 3
-    vaesenc     xmm7, xmm7, xmm8                    ; round 3
-    vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
-    vaesenc     zmm2, zmm2, zmm8                    ; round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; round 4
-    vaesenc     xmm7, xmm7, xmm8                    ; round 4
-    vmovdqu64   zmm8, [rdi + 1216]                  ; k_5
-    vaesenc     zmm2, zmm2, zmm8                    ; round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; round 5
-    vaesenc     xmm7, xmm7, xmm8                    ; round 5
-    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
-    vaesenc     zmm2, zmm2, zmm8                    ; round 6
-    vaesenc     zmm4, zmm4, zmm8                    ; round 6
-    vaesenc     zmm5, zmm5, zmm8                    ; round 6
-    vaesenc     zmm6, zmm6, zmm8                    ; round 6
-    vaesenc     xmm7, xmm7, xmm8                    ; round 6
-    vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
-    vaesenc     zmm2, zmm2, zmm8                    ; round 7
-    vaesenc     zmm4, zmm4, zmm8                    ; round 7
-    vaesenc     zmm5, zmm5, zmm8                    ; round 7
-    vaesenc     zmm6, zmm6, zmm8                    ; round 7
-    vaesenc     xmm7, xmm7, xmm8                    ; round 7
-    vmovdqu64   zmm8, [rdi + 1408]                  ; k_8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 8
-    vaesenc     zmm4, zmm4, zmm8                    ; round 8
-    vaesenc     zmm5, zmm5, zmm8                    ; round 8
-    vaesenc     zmm6, zmm6, zmm8                    ; round 8
-    vaesenc     xmm7, xmm7, xmm8                    ; round 8
-    vmovdqu64   zmm8, [rdi + 1472]                  ; k_9
-    vaesenc     zmm2, zmm2, zmm8                    ; round 9
-    vaesenc     zmm4, zmm4, zmm8                    ; round 9
-    vaesenc     zmm5, zmm5, zmm8                    ; round 9
-    vaesenc     zmm6, zmm6, zmm8                    ; round 9
-    vaesenc     xmm7, xmm7, xmm8                    ; round 9
-    vmovdqu64   zmm8, [rdi + 1536]                  ; k_10
-    vaesenc     zmm2, zmm2, zmm8                    ; round 10
-    vaesenc     zmm4, zmm4, zmm8                    ; round 10
-    vaesenc     zmm5, zmm5, zmm8                    ; round 10
-    vaesenc     zmm6, zmm6, zmm8                    ; round 10
-    vaesenc     xmm7, xmm7, xmm8                    ; round 10
-    vmovdqu64   zmm8, [rdi + 1600]                  ; k_11
-    vaesenc     zmm2, zmm2, zmm8                    ; round 11
-    vaesenc     zmm4, zmm4, zmm8                    ; round 11
-    vaesenc     zmm5, zmm5, zmm8                    ; round 11
-    vaesenc     zmm6, zmm6, zmm8                    ; round 11
-    vaesenc     xmm7, xmm7, xmm8                    ; round 11
-    vmovdqu64   zmm8, [rdi + 1664]                  ; k_12
-    vaesenc     zmm2, zmm2, zmm8                    ; round 12
-    vaesenc     zmm4, zmm4, zmm8                    ; round 12
-    vaesenc     zmm5, zmm5, zmm8                    ; round 12
-    vaesenc     zmm6, zmm6, zmm8                    ; round 12
-    vaesenc     xmm7, xmm7, xmm8                    ; round 12
-    vmovdqu64   zmm8, [rdi + 1728]                  ; k_13
-    vaesenc     zmm9, zmm2, zmm8                    ; round 13
-    vaesenc     zmm4, zmm4, zmm8                    ; round 13
-    vaesenc     zmm5, zmm5, zmm8                    ; round 13
-    vaesenc     zmm6, zmm6, zmm8                    ; round 13
-    vaesenc     xmm2, xmm7, xmm8                    ; round 13
-    vaesenclast xmm2, xmm2, [rdi + 1792]            ; E_K(J_0)
+    vpxorq      zmm6, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_14]  ; IV || j, + k_0
+    vpxorq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
+    vaesenc     zmm6, zmm6, zmm7                    ; round 1
+    vaesenc     zmm3, zmm3, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; round 1
+    vaesenc     xmm1, xmm1, xmm7                    ; round 1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vaesenc     zmm6, zmm6, zmm7                    ; round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; round 2
+    vaesenc     xmm1, xmm1, xmm7                    ; round 2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vaesenc     zmm6, zmm6, zmm7                    ; round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; round 3
+    vaesenc     xmm1, xmm1, xmm7                    ; round 3
+    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
+    vaesenc     zmm6, zmm6, zmm7                    ; round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; round 4
+    vaesenc     xmm1, xmm1, xmm7                    ; round 4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vaesenc     zmm6, zmm6, zmm7                    ; round 5
+    vaesenc     zmm3, zmm3, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; round 5
+    vaesenc     xmm1, xmm1, xmm7                    ; round 5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vaesenc     zmm6, zmm6, zmm7                    ; round 6
+    vaesenc     zmm3, zmm3, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; round 6
+    vaesenc     xmm1, xmm1, xmm7                    ; round 6
+    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
+    vaesenc     zmm6, zmm6, zmm7                    ; round 7
+    vaesenc     zmm3, zmm3, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; round 7
+    vaesenc     xmm1, xmm1, xmm7                    ; round 7
+    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
+    vaesenc     zmm6, zmm6, zmm7                    ; round 8
+    vaesenc     zmm3, zmm3, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; round 8
+    vaesenc     xmm1, xmm1, xmm7                    ; round 8
+    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
+    vaesenc     zmm6, zmm6, zmm7                    ; round 9
+    vaesenc     zmm3, zmm3, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; round 9
+    vaesenc     xmm1, xmm1, xmm7                    ; round 9
+    vmovdqu64   zmm7, [rdi + 1536]                  ; k_10
+    vaesenc     zmm6, zmm6, zmm7                    ; round 10
+    vaesenc     zmm3, zmm3, zmm7                    ; round 10
+    vaesenc     zmm4, zmm4, zmm7                    ; round 10
+    vaesenc     zmm5, zmm5, zmm7                    ; round 10
+    vaesenc     xmm1, xmm1, xmm7                    ; round 10
+    vmovdqu64   zmm7, [rdi + 1600]                  ; k_11
+    vaesenc     zmm6, zmm6, zmm7                    ; round 11
+    vaesenc     zmm3, zmm3, zmm7                    ; round 11
+    vaesenc     zmm4, zmm4, zmm7                    ; round 11
+    vaesenc     zmm5, zmm5, zmm7                    ; round 11
+    vaesenc     xmm1, xmm1, xmm7                    ; round 11
+    vmovdqu64   zmm7, [rdi + 1664]                  ; k_12
+    vaesenc     zmm6, zmm6, zmm7                    ; round 12
+    vaesenc     zmm3, zmm3, zmm7                    ; round 12
+    vaesenc     zmm4, zmm4, zmm7                    ; round 12
+    vaesenc     zmm5, zmm5, zmm7                    ; round 12
+    vaesenc     xmm1, xmm1, xmm7                    ; round 12
+    vmovdqu64   zmm7, [rdi + 1728]                  ; k_13
+    vaesenc     zmm6, zmm6, zmm7                    ; round 13
+    vaesenc     zmm3, zmm3, zmm7                    ; round 13
+    vaesenc     zmm4, zmm4, zmm7                    ; round 13
+    vaesenc     zmm5, zmm5, zmm7                    ; round 13
+    vaesenc     xmm1, xmm1, xmm7                    ; round 13
+    vaesenclast xmm1, xmm1, [rdi + 1792]            ; E_K(J_0)
     vmovdqu64   zmm7, [r9]                          ; text
     vpxorq      zmm7, zmm7, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm9, zmm7                    ; other text
-    vmovdqu64   [rbp], zmm7                         ; written
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm7, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm7, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm7, [rcx + 16], 0x01       ; A1·B0
-    vpclmulqdq  zmm7, zmm7, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm12, zmm9, zmm7, 0x96             ; HI += it
-    vmovdqu64   zmm7, [r9 + 64]                     ; text
-    vpxorq      zmm7, zmm7, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; other text
-    vmovdqu64   [rbp + 64], zmm4                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm4, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm4, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 128]                    ; text
-    vpxorq      zmm4, zmm4, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; other text
-    vmovdqu64   [rbp + 128], zmm4                   ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rcx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
-    vaesenclast zmm7, zmm6, zmm3                    ; other text
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
+    vaesenclast zmm6, zmm6, zmm7                    ; other text
+    vmovdqu64   [rbp], zmm6                         ; written
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm6, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm6, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm6, zmm6, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm8, zmm6, 0x96             ; HI += it
+    vmovdqu64   zmm6, [r9 + 64]                     ; text
+    vpxorq      zmm6, zmm6, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; other text
+    vmovdqu64   [rbp + 64], zmm3                    ; written
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 208], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 208], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vpclmulqdq  zmm6, zmm3, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 128]                    ; text
+    vpxorq      zmm3, zmm3, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vmovdqu64   [rbp + 128], zmm3                   ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vpxorq      zmm2, zmm2, [rdi + 1792]            ; k_Nr + text
+    vaesenclast zmm6, zmm5, zmm2                    ; other text
+    vpandq      zmm2, zmm6, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm2, [rcx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; HI += it
     cmp         rdx, 0x40
     jae         .short_written_241_longest
-    vextracti64x2 xmm3, zmm7, 0x02
-    vmovdqu64   [rbp + 192], ymm7                   ; written
-    vmovdqu64   [rbp + 224], xmm3                   ; written
+    vextracti64x2 xmm2, zmm6, 0x02
+    vmovdqu64   [rbp + 192], ymm6                   ; written
+    vmovdqu64   [rbp + 224], xmm2                   ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 176], xmm3             ; written
+    vextracti64x2 xmm3, zmm6, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rdx - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rcx + rdx + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 176], xmm2             ; written
     jmp         .short_written_241_done
 .short_written_241_longest:
-    vmovdqu64   [rbp + 192], zmm7                   ; written
+    vmovdqu64   [rbp + 192], zmm6                   ; written
 .short_written_241_done:
     jmp         .short_reduce
 .short_reduce:
-    vpclmulqdq  zmm1, zmm11, zmm1, 0x10             ; LO0·Q'
-    vpshufd     zmm3, zmm11, 0x4e                   ; (LO1, LO0)
-    vpternlogq  zmm3, zmm12, zmm1, 0x96             ; RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm10, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm3, zmm10, 0x4e                   ; (LO1, LO0)
+    vpternlogq  zmm3, zmm11, zmm2, 0x96             ; RES = fold(LO) + HI
     vpshufb     zmm0, zmm3, zmm0                    ; as in memory
-    vextracti64x4 ymm1, zmm0, 0x01                  ; upper lanes
-    vpxorq      ymm1, ymm0, ymm1                    ; add up the lanes
-    vextracti64x2 xmm0, ymm1, 0x01                  ; upper lanes
-    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; the tag
-    vmovdqu64   [rax], xmm1                         ; tag
+    vextracti64x4 ymm2, zmm0, 0x01                  ; upper lanes
+    vpxorq      ymm2, ymm0, ymm2                    ; add up the lanes
+    vextracti64x2 xmm0, ymm2, 0x01                  ; upper lanes
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; the tag
+    vmovdqu64   [rax], xmm2                         ; tag
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
     add         rsp, 0x40                           ; frame
@@ -4264,28 +4302,28 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     pop         rbx                                 ; callee-saved
     ret
 .long:
-    vporq       zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_first_numbers]  ; IV || 1
+    vporq       zmm17, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_first_numbers]  ; IV || 1
     jmp         .begun
 .other:
-    vmovdqu64   xmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
+    vmovdqu64   xmm1, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
     vmovdqu64   xmm2, [rel gcm256_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
     vpxorq      xmm3, xmm3, xmm3
     mov         r10, rdx
     cmp         r10, 0x10
     jb          .iv_short
 .iv_whole:
-    vmovdqu64   xmm5, [rsi]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm4                    ; C
-    vpxorq      xmm3, xmm3, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
+    vmovdqu64   xmm4, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm1                    ; C
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
     vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm6, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm3, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm5, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm5, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
     add         rsi, 0x10                           ; the next block
     sub         r10, 0x10
     cmp         r10, 0x10
@@ -4300,107 +4338,112 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     jae         .iv_few_longest
     cmp         r10, 0x04
     jb          .iv_few_under_4
-    vmovd       xmm5, [rsi]                         ; the first bytes
-    vmovd       xmm6, [rsi + r10 - 4]               ; the last bytes
-    vpshufb     xmm6, xmm6, [r11 + 20]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovd       xmm4, [rsi]                         ; the first bytes
+    vmovd       xmm5, [rsi + r10 - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [r11 + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .iv_few_done
 .iv_few_under_4:
     movzx       ebx, byte [rsi]                     ; byte 0
-    vmovq       xmm5, rbx
+    vmovq       xmm4, rbx
     mov         ebx, 0x00                           ; no byte stays
     mov         rbx, r10
     shr         rbx, 0x01
     movzx       ebx, byte [rsi + rbx]               ; byte n >> 1
-    vmovq       xmm6, rbx
+    vmovq       xmm5, rbx
     mov         ebx, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm5, xmm5, xmm6
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
     movzx       esi, byte [rsi + r10 - 1]           ; the last byte
-    vmovq       xmm6, rsi
+    vmovq       xmm5, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [r11 + 112]             ; zero-padded
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [r11 + 112]             ; zero-padded
     jmp         .iv_few_done
 .iv_few_longest:
-    vmovq       xmm5, [rsi]                         ; the first bytes
-    vmovq       xmm6, [rsi + r10 - 8]               ; the last bytes
-    vpshufb     xmm6, xmm6, [r11 + 24]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovq       xmm4, [rsi]                         ; the first bytes
+    vmovq       xmm5, [rsi + r10 - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [r11 + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
 .iv_few_done:
-    vpshufb     xmm5, xmm5, xmm4                    ; C_last
-    vpxorq      xmm3, xmm3, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
+    vpshufb     xmm4, xmm4, xmm1                    ; C_last
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
     vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm6, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm3, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm5, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm5, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
 .iv_lengths:
     shl         rdx, 0x03                           ; bits
-    vmovq       xmm5, rdx
-    vpxorq      xmm3, xmm3, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
+    vmovq       xmm4, rdx
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 816], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 368], 0x01       ; (X + C)·H: A1·B0
     vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm2, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm3, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm2, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm2, xmm3, xmm4                    ; J_0
-    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm2, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm2, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm2, xmm3, xmm1                    ; J_0
+    vshufi64x2  zmm17, zmm2, zmm2, 0x00             ; J_0 in every lane
     cmp         r8, 0x11
     jae         .iv_more
-    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm16, xmm16, xmm16
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .iv_text
     lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, r8
     cmp         r8, 0x10
     jae         .iv_padded_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x08
     jb          .iv_padded_under_8
-    vmovq       xmm3, [rcx]                         ; the first bytes
-    vmovq       xmm5, [rcx + r8 - 8]                ; the last bytes
-    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
-    vporq       xmm3, xmm3, xmm5                    ; zero-padded
+    vmovq       xmm2, [rcx]                         ; the first bytes
+    vmovq       xmm3, [rcx + r8 - 8]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 24]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
     jmp         .iv_padded_done
 .iv_padded_under_8:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x04
     jb          .iv_padded_under_4
-    vmovd       xmm3, [rcx]                         ; the first bytes
-    vmovd       xmm5, [rcx + r8 - 4]                ; the last bytes
-    vpshufb     xmm5, xmm5, [rdx + 20]              ; in their places
-    vporq       xmm3, xmm3, xmm5                    ; zero-padded
+    vmovd       xmm2, [rcx]                         ; the first bytes
+    vmovd       xmm3, [rcx + r8 - 4]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 20]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
     jmp         .iv_padded_done
 .iv_padded_under_4:
     movzx       esi, byte [rcx]                     ; byte 0
-    vmovq       xmm3, rsi
+    vmovq       xmm2, rsi
     mov         esi, 0x00                           ; no byte stays
     mov         rsi, r8
     shr         rsi, 0x01
     movzx       esi, byte [rcx + rsi]               ; byte n >> 1
-    vmovq       xmm5, rsi
+    vmovq       xmm3, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm5, xmm5, 0x01
-    vporq       xmm3, xmm3, xmm5
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
     movzx       ecx, byte [rcx + r8 - 1]            ; the last byte
-    vmovq       xmm5, rcx
+    vmovq       xmm3, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm5, xmm5, 0x02
-    vporq       xmm3, xmm3, xmm5
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [rdx + 112]             ; zero-padded
     jmp         .iv_padded_done
 .iv_padded_longest:
-    vmovdqu64   xmm3, [rcx]                         ; whole blocks
+    vmovdqu64   xmm2, [rcx]                         ; whole blocks
 .iv_padded_done:
-    vpshufb     xmm3, xmm3, xmm4                    ; AAD
+    vpshufb     xmm16, xmm2, xmm1                   ; AAD
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_text
 .iv_more:
     mov         rdx, r8
@@ -4410,59 +4453,60 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     mov         rbx, r8
     sub         rbx, rdx                            ; bytes before it
     lea         rsi, [rcx + rbx]                    ; the last block
-    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm2, xmm2, xmm2
     cmp         rbx, 320
     jb          .iv_aad_tail
 .iv_aad_groups:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .iv_aad_group:
-    vmovdqu64   zmm5, [rcx + 128]                   ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C3·H^3: C
-    vpclmulqdq  zmm15, zmm5, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpclmulqdq  zmm16, zmm5, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpclmulqdq  zmm6, zmm5, [rdi + 192], 0x01       ; C3·H^3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vmovdqu64   zmm7, [rcx + 192]                   ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C4·H^2: C
-    vpclmulqdq  zmm8, zmm7, [rdi + 704], 0x00       ; C4·H^2: A0·K0
-    vpclmulqdq  zmm9, zmm7, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vpclmulqdq  zmm10, zmm7, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vmovdqu64   zmm11, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm0                  ; C5·H^1: C
-    vpclmulqdq  zmm12, zmm11, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vpclmulqdq  zmm13, zmm11, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vpclmulqdq  zmm14, zmm11, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vpclmulqdq  zmm11, zmm11, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vpternlogq  zmm15, zmm6, zmm8, 0x96             ; C5·H^1: LO += it
-    vpternlogq  zmm16, zmm5, zmm9, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm5, [rcx + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpclmulqdq  zmm9, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; C2·H^4: LO += it
-    vpternlogq  zmm16, zmm7, zmm13, 0x96            ; C2·H^4: HI += it
+    vmovdqu64   zmm3, [rcx + 128]                   ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm4, zmm3, zmm0                    ; C3·H^3: C
+    vpclmulqdq  zmm13, zmm4, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpclmulqdq  zmm14, zmm4, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vpclmulqdq  zmm3, zmm4, [rdi + 192], 0x01       ; C3·H^3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vmovdqu64   zmm5, [rcx + 192]                   ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm8, zmm5, zmm0                    ; C4·H^2: C
+    vpclmulqdq  zmm5, zmm8, [rdi + 704], 0x00       ; C4·H^2: A0·K0
+    vpclmulqdq  zmm6, zmm8, [rdi + 704], 0x10       ; C4·H^2: A0·K1
+    vpclmulqdq  zmm7, zmm8, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vmovdqu64   zmm9, [rcx + 256]                   ; C5·H^1: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm0                    ; C5·H^1: C
+    vpclmulqdq  zmm10, zmm9, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpclmulqdq  zmm12, zmm9, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vpternlogq  zmm13, zmm3, zmm5, 0x96             ; C5·H^1: LO += it
+    vpternlogq  zmm14, zmm4, zmm6, 0x96             ; C5·H^1: HI += it
+    vmovdqu64   zmm3, [rcx + 64]                    ; C2·H^4: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^4: C
+    vpclmulqdq  zmm4, zmm3, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpternlogq  zmm13, zmm7, zmm10, 0x96            ; C2·H^4: LO += it
+    vpternlogq  zmm14, zmm8, zmm11, 0x96            ; C2·H^4: HI += it
     vmovdqu64   zmm7, [rcx]                         ; C1·H^5: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm0                    ; C1·H^5: C
-    vpxorq      zmm3, zmm7, zmm3                    ; C1·H^5: A = X + C
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpclmulqdq  zmm10, zmm3, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vpclmulqdq  zmm12, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpternlogq  zmm15, zmm14, zmm6, 0x96            ; C1·H^5: LO += it
-    vpternlogq  zmm16, zmm11, zmm8, 0x96            ; C1·H^5: HI += it
-    vpternlogq  zmm15, zmm9, zmm7, 0x96             ; C1·H^5: LO += it
-    vpternlogq  zmm16, zmm5, zmm10, 0x96            ; C1·H^5: HI += it
-    vpxorq      zmm5, zmm15, zmm12                  ; C1·H^5: LO += it
-    vpclmulqdq  zmm6, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm5, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm6, zmm16                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm5, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm5                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm5                    ; reduce: add up the lanes
+    vpxorq      zmm2, zmm7, zmm2                    ; C1·H^5: A = X + C
+    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vpclmulqdq  zmm8, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpclmulqdq  zmm10, zmm2, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpternlogq  zmm13, zmm12, zmm4, 0x96            ; C1·H^5: LO += it
+    vpternlogq  zmm14, zmm9, zmm5, 0x96             ; C1·H^5: HI += it
+    vpternlogq  zmm13, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vpternlogq  zmm14, zmm3, zmm8, 0x96             ; C1·H^5: HI += it
+    vpxorq      zmm3, zmm13, zmm10                  ; C1·H^5: LO += it
+    vpclmulqdq  zmm4, zmm3, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm14                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
     add         rcx, 320                            ; next group
     sub         rbx, 320
     cmp         rbx, 320
@@ -4477,21 +4521,21 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     sub         r11, r10                            ; H^m
     cmp         rbx, 0x40
     jae         .iv_aad_first
-    vpxorq      xmm9, xmm9, xmm9
-    vpxorq      xmm10, xmm10, xmm10
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm7, xmm7, xmm7
+    vpxorq      xmm8, xmm8, xmm8
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_aad_rest
 .iv_aad_first:
-    vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C·H^m: C
-    vpxorq      zmm3, zmm5, zmm3                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r11 + 448], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C·H^m: A1·B0
+    vmovdqu64   zmm3, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
+    vpxorq      zmm3, zmm3, zmm2                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm2, zmm3, [r11 + 448], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm5, zmm3, [r11], 0x01             ; C·H^m: A1·B0
     vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm9, zmm5, zmm7                    ; C·H^m: LO += it
-    vpxorq      zmm10, zmm6, zmm3                   ; C·H^m: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    vpxorq      zmm7, zmm4, zmm5                    ; C·H^m: LO += it
+    vpxorq      zmm8, zmm2, zmm3                    ; C·H^m: HI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -4499,14 +4543,14 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     jb          .iv_aad_after_block
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .iv_aad_block:
-    vmovdqu64   zmm5, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm6, zmm5, [r11 + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r11 + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm9, zmm6, zmm8, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm10, zmm7, zmm5, 0x96             ; C·H^i: HI += it
+    vmovdqu64   zmm3, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm5, zmm3, 0x96              ; C·H^i: HI += it
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -4520,32 +4564,32 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     jae         .iv_aad_last_longest
     cmp         rbx, 0x20
     jb          .iv_aad_last_under_32
-    vmovdqu64   ymm5, [rcx]                         ; whole blocks
+    vmovdqu64   ymm3, [rcx]                         ; whole blocks
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_aad_last_done
 .iv_aad_last_under_32:
-    vmovdqu64   xmm5, [rcx]                         ; whole blocks
+    vmovdqu64   xmm3, [rcx]                         ; whole blocks
     jmp         .iv_aad_last_done
 .iv_aad_last_longest:
-    vmovdqu64   ymm5, [rcx]                         ; whole blocks
-    vinserti64x2 zmm5, zmm5, [rcx + 32], 0x02       ; and the third
+    vmovdqu64   ymm3, [rcx]                         ; whole blocks
+    vinserti64x2 zmm3, zmm3, [rcx + 32], 0x02       ; and the third
 .iv_aad_last_done:
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpxorq      zmm3, zmm5, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r11 + 448], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm9, zmm5, zmm7, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm10, zmm6, zmm3, 0x96             ; C·H^i: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm2, [r11 + 448], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm2, [r11 + 448], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm2, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm4, zmm2, 0x96              ; C·H^i: HI += it
 .iv_aad_reduce:
-    vpclmulqdq  zmm3, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm5, zmm9, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm5, zmm10, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm5, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm5                    ; reduce: add up the lanes
+    vpclmulqdq  zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
 .iv_aad_absorbed:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rdx
@@ -4553,1185 +4597,1187 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     jae         .iv_aad_padded_longest
     cmp         rdx, 0x08
     jb          .iv_aad_padded_under_8
-    vmovq       xmm5, [rsi]                         ; the first bytes
-    vmovq       xmm6, [rsi + rdx - 8]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rcx + 24]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + rdx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .iv_aad_padded_done
 .iv_aad_padded_under_8:
     cmp         rdx, 0x04
     jb          .iv_aad_padded_under_4
-    vmovd       xmm5, [rsi]                         ; the first bytes
-    vmovd       xmm6, [rsi + rdx - 4]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rcx + 20]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + rdx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .iv_aad_padded_done
 .iv_aad_padded_under_4:
     movzx       r10d, byte [rsi]                    ; byte 0
-    vmovq       xmm5, r10
+    vmovq       xmm3, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rdx
     shr         r10, 0x01
     movzx       r10d, byte [rsi + r10]              ; byte n >> 1
-    vmovq       xmm6, r10
+    vmovq       xmm4, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm5, xmm5, xmm6
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
     movzx       edx, byte [rsi + rdx - 1]           ; the last byte
-    vmovq       xmm6, rdx
+    vmovq       xmm4, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rcx + 112]             ; zero-padded
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rcx + 112]             ; zero-padded
     jmp         .iv_aad_padded_done
 .iv_aad_padded_longest:
-    vmovdqu64   xmm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm3, [rsi]                         ; whole blocks
 .iv_aad_padded_done:
-    vpshufb     xmm4, xmm5, xmm4                    ; AAD
-    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+    vpshufb     xmm1, xmm3, xmm1                    ; AAD
+    vpxorq      xmm16, xmm2, xmm1                   ; S = X + the last block
 .iv_text:
 .begun:
-    vpshufb     zmm4, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
-    mov         r11, r12
-    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
-    vmovdqu64   zmm14, [rdi + 960]                  ; k_1
-    vmovdqu64   zmm15, [rdi + 1024]                 ; k_2
-    vmovdqu64   zmm16, [rdi + 1088]                 ; k_3
-    vmovdqu64   zmm17, [rdi + 1152]                 ; k_4
-    vmovdqu64   zmm18, [rdi + 1216]                 ; k_5
-    vmovdqu64   zmm19, [rdi + 1280]                 ; k_6
-    vmovdqu64   zmm20, [rdi + 1344]                 ; k_7
-    vmovdqu64   zmm21, [rdi + 1408]                 ; k_8
-    vmovdqu64   zmm22, [rdi + 1472]                 ; k_9
-    vmovdqu64   zmm23, [rdi + 1536]                 ; k_10
-    vmovdqu64   zmm24, [rdi + 1600]                 ; k_11
-    vmovdqu64   zmm25, [rdi + 1664]                 ; k_12
-    vmovdqu64   zmm26, [rdi + 1728]                 ; k_13
-    vmovdqu64   zmm27, [rdi + 1792]                 ; k_14
-    cmp         r11, 321
+    vpshufb     zmm1, zmm17, zmm0                   ; counter, last word first
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
+    mov         rcx, r12
+    vmovdqu64   zmm2, [rdi + 960]                   ; k_1
+    vmovdqu64   zmm3, [rdi + 1024]                  ; k_2
+    vmovdqu64   zmm4, [rdi + 1088]                  ; k_3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
+    vmovdqu64   zmm9, [rdi + 1408]                  ; k_8
+    vmovdqu64   zmm10, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm11, [rdi + 1536]                 ; k_10
+    vmovdqu64   zmm12, [rdi + 1600]                 ; k_11
+    vmovdqu64   zmm13, [rdi + 1664]                 ; k_12
+    vmovdqu64   zmm14, [rdi + 1728]                 ; k_13
+    vmovdqu64   zmm15, [rdi + 1792]                 ; k_14
+    cmp         rcx, 321
     jae         .groups
     shl         r12, 0x03                           ; bits
-    vmovq       xmm6, r12
+    vmovq       xmm18, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
-    cmp         r11, 0x41
+    vmovq       xmm19, r8
+    vpunpcklqdq xmm18, xmm18, xmm19                 ; bits of both lengths, bytes reversed
+    cmp         rcx, 0x41
     jae         .alone_more
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x11
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
     jae         .alone_from_17
-    cmp         r11, 0x01
+    cmp         rcx, 0x01
     jae         .alone_from_1
-    lea         rcx, [r11 + 15]
+    lea         rcx, [rcx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, [rdi + 960]             ; AES: round 1
-    vaesenc     xmm2, xmm2, [rdi + 1024]            ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, [rdi + 1088]            ; AES: round 3
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, [rdi + 1152]            ; AES: round 4
-    vaesenc     xmm2, xmm2, [rdi + 1216]            ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, [rdi + 1280]            ; AES: round 6
-    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     xmm2, xmm2, [rdi + 1344]            ; AES: round 7
-    vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, [rdi + 1472]            ; AES: round 9
-    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm2, xmm2, [rdi + 1536]            ; AES: round 10
-    vaesenc     xmm2, xmm2, [rdi + 1600]            ; AES: round 11
-    vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     xmm2, xmm2, [rdi + 1664]            ; AES: round 12
-    vpxorq      xmm4, xmm7, xmm4                    ; S: LO += it
-    vaesenc     xmm2, xmm2, [rdi + 1728]            ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vmovdqu64   zmm2, [rdi + 896]                   ; AES: k_0
+    vpclmulqdq  xmm1, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm3, zmm17, zmm2                   ; AES: + k_0
+    vpclmulqdq  xmm2, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     xmm3, xmm3, [rdi + 960]             ; AES: round 1
+    vpclmulqdq  xmm4, xmm16, [rdx + 432], 0x00      ; S: A0·K0
+    vaesenc     xmm3, xmm3, [rdi + 1024]            ; AES: round 2
+    vaesenc     xmm3, xmm3, [rdi + 1088]            ; AES: round 3
+    vpternlogq  xmm1, xmm2, xmm4, 0x96              ; S: LO += it
+    vaesenc     xmm3, xmm3, [rdi + 1152]            ; AES: round 4
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm3, xmm3, [rdi + 1216]            ; AES: round 5
+    vaesenc     xmm3, xmm3, [rdi + 1280]            ; AES: round 6
+    vpclmulqdq  xmm4, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     xmm3, xmm3, [rdi + 1344]            ; AES: round 7
+    vpclmulqdq  xmm5, xmm16, [rdx + 432], 0x10      ; S: A0·K1
+    vaesenc     xmm3, xmm3, [rdi + 1408]            ; AES: round 8
+    vaesenc     xmm3, xmm3, [rdi + 1472]            ; AES: round 9
+    vpternlogq  xmm2, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm3, xmm3, [rdi + 1536]            ; AES: round 10
+    vpclmulqdq  xmm4, xmm16, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     xmm3, xmm3, [rdi + 1600]            ; AES: round 11
+    vaesenc     xmm3, xmm3, [rdi + 1664]            ; AES: round 12
+    vpxorq      xmm1, xmm1, xmm4                    ; S: LO += it
+    vaesenc     xmm3, xmm3, [rdi + 1728]            ; AES: round 13
+    vpclmulqdq  xmm4, xmm16, [rdx - 16], 0x11       ; S: A1·B1
+    vaesenclast xmm3, xmm3, xmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm2, xmm4                    ; S: HI += it
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_from_1:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x10
+    cmp         rcx, 0x10
     jae         .alone_from_16
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    sub         rcx, r11
-    cmp         r11, 0x08
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    sub         rdx, rcx
+    cmp         rcx, 0x08
     jae         short .alone_in_1_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x04
+    cmp         rcx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm7, [r9]                          ; the first bytes
-    vmovd       xmm8, [r9 + r11 - 4]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovd       xmm19, [r9]                         ; the first bytes
+    vmovd       xmm20, [r9 + rcx - 4]               ; the last bytes
+    vpshufb     xmm20, xmm20, [rdx + 20]            ; in their places
+    vporq       xmm19, xmm19, xmm20                 ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
-    movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm7, rdx
-    mov         edx, 0x00                           ; no byte stays
-    mov         rdx, r11
-    shr         rdx, 0x01
-    movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm8, rdx
-    mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x01
-    vporq       xmm7, xmm7, xmm8
-    movzx       edx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm8, rdx
-    mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x02
-    vporq       xmm7, xmm7, xmm8
-    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    movzx       esi, byte [r9]                      ; byte 0
+    vmovq       xmm19, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, rcx
+    shr         rsi, 0x01
+    movzx       esi, byte [r9 + rsi]                ; byte n >> 1
+    vmovq       xmm20, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm20, xmm20, 0x01
+    vporq       xmm19, xmm19, xmm20
+    movzx       esi, byte [r9 + rcx - 1]            ; the last byte
+    vmovq       xmm20, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm20, xmm20, 0x02
+    vporq       xmm19, xmm19, xmm20
+    vpandq      xmm19, xmm19, [rdx + 112]           ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm7, [r9]                          ; the first bytes
-    vmovq       xmm8, [r9 + r11 - 8]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovq       xmm19, [r9]                         ; the first bytes
+    vmovq       xmm20, [r9 + rcx - 8]               ; the last bytes
+    vpshufb     xmm20, xmm20, [rdx + 24]            ; in their places
+    vporq       xmm19, xmm19, xmm20                 ; zero-padded
 .alone_in_1_done:
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 368]
-    sub         rsi, rdx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    lea         rsi, [rcx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 368]
+    sub         r8, rsi                             ; H^(m+1)
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm20, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm21, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm20                   ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpclmulqdq  xmm20, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm17, xmm2                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vpclmulqdq  xmm3, xmm16, [r8 + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vpternlogq  xmm21, xmm20, xmm3, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vpclmulqdq  xmm4, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm5, xmm16, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vpclmulqdq  xmm4, xmm16, [r8 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm21, xmm4                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm16, [r8 - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    cmp         r11, 0x08
+    vpxorq      zmm2, zmm15, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm5                    ; S: HI += it
+    vpandq      zmm3, zmm4, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm1, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    cmp         rcx, 0x08
     jae         .alone_out_1_longest
-    cmp         r11, 0x04
+    cmp         rcx, 0x04
     jb          .alone_out_1_under_4
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rbp], xmm9                         ; the first bytes
-    vpshufb     xmm2, xmm9, [rcx + r11 + 12]        ; the last bytes
-    vmovd       [rbp + r11 - 4], xmm2               ; the last bytes
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    vmovd       [rbp], xmm4                         ; the first bytes
+    vpshufb     xmm3, xmm4, [rdx + rcx + 12]        ; the last bytes
+    vmovd       [rbp + rcx - 4], xmm3               ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_under_4:
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rbp], xmm9, 0x00              ; the first bytes
-    mov         rdx, r11
-    shr         rdx, 0x01
-    vpshufb     xmm2, xmm9, [rcx + rdx + 16]
-    vpextrb     byte [rbp + rdx], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm9, [rcx + r11 + 15]        ; the last bytes
-    vpextrb     byte [rbp + r11 - 1], xmm2, 0x00    ; the last bytes
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    vpextrb     byte [rbp], xmm4, 0x00              ; the first bytes
+    mov         rsi, rcx
+    shr         rsi, 0x01
+    vpshufb     xmm3, xmm4, [rdx + rsi + 16]
+    vpextrb     byte [rbp + rsi], xmm3, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm4, [rdx + rcx + 15]        ; the last bytes
+    vpextrb     byte [rbp + rcx - 1], xmm3, 0x00    ; the last bytes
     jmp         .alone_out_1_done
 .alone_out_1_longest:
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rbp], xmm9, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm9, [rcx + r11 + 8]         ; the last bytes
-    vpextrq     [rbp + r11 - 8], xmm2, 0x00         ; the last bytes
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    vpextrq     [rbp], xmm4, 0x00                   ; the first bytes
+    vpshufb     xmm3, xmm4, [rdx + rcx + 8]         ; the last bytes
+    vpextrq     [rbp + rcx - 8], xmm3, 0x00         ; the last bytes
 .alone_out_1_done:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    lea         rcx, [r11 + 15]
+    vmovdqu64   xmm19, [r9]                         ; whole blocks
+    lea         rcx, [rcx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm20, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm21, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm20                   ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpclmulqdq  xmm20, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm17, xmm2                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vpclmulqdq  xmm3, xmm16, [rdx + 432], 0x00      ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vpternlogq  xmm21, xmm20, xmm3, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vpclmulqdq  xmm4, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm5, xmm16, [rdx + 432], 0x10      ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vpclmulqdq  xmm4, xmm16, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm21, xmm4                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm16, [rdx - 16], 0x11       ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rel gcm256_avx512_k_clmul1_x20_short_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rdx + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rdx + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm9                         ; written
+    vpxorq      zmm2, zmm15, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm5                    ; S: HI += it
+    vpandq      zmm3, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [rdx + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm4                         ; written
     jmp         .alone_reduce
 .alone_from_17:
-    cmp         r11, 0x31
+    cmp         rcx, 0x31
     jae         .alone_from_49
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x21
+    cmp         rcx, 0x21
     jae         .alone_from_33
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    sub         rcx, r11
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 368]
-    sub         rsi, rdx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    sub         rdx, rcx
+    vmovdqu64   xmm19, [r9]                         ; whole blocks
+    vmovdqu64   xmm20, [r9 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm19, ymm19, xmm20, 0x01          ; with them
+    lea         rsi, [rcx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 368]
+    sub         r8, rsi                             ; H^(m+1)
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm20, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm21, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm20                   ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpclmulqdq  xmm20, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm17, xmm2                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vpclmulqdq  xmm3, xmm16, [r8 + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vpternlogq  xmm21, xmm20, xmm3, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vpclmulqdq  xmm4, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm5, xmm16, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vpclmulqdq  xmm4, xmm16, [r8 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm21, xmm4                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm16, [r8 - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], xmm9                         ; written
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm2, zmm9, 0x01
-    vpxorq      xmm2, xmm2, xmm9                    ; what the end differs by
-    vpshufb     xmm2, xmm2, [rcx + r11 - 16]        ; at the end
-    vpshufb     xmm5, xmm9, [rcx + r11 + 160]       ; in front
-    vpxorq      xmm2, xmm5, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
+    vpxorq      zmm2, zmm15, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm5                    ; S: HI += it
+    vpandq      zmm3, zmm4, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm1, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], xmm4                         ; written
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm3, zmm4, 0x01
+    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rcx - 16]        ; at the end
+    vpshufb     xmm4, xmm4, [rdx + rcx + 160]       ; in front
+    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rcx - 16], xmm3              ; written
     jmp         .alone_reduce
 .alone_from_33:
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    sub         rcx, r11
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 368]
-    sub         rsi, rdx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    sub         rdx, rcx
+    vmovdqu64   ymm19, [r9]                         ; whole blocks
+    vmovdqu64   xmm20, [r9 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm19, xmm20, 0x02          ; with them
+    lea         rsi, [rcx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 368]
+    sub         r8, rsi                             ; H^(m+1)
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm20, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm21, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm20                   ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpclmulqdq  xmm20, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm17, xmm2                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vpclmulqdq  xmm3, xmm16, [r8 + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vpternlogq  xmm21, xmm20, xmm3, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vpclmulqdq  xmm4, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm5, xmm16, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vpclmulqdq  xmm4, xmm16, [r8 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm21, xmm4                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm16, [r8 - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], ymm9                         ; written
-    vextracti64x2 xmm2, zmm9, 0x01
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm9, 0x02
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rcx + r11 - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rcx + r11 + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
-    jmp         .alone_reduce
-.alone_from_49:
-    cmp         r11, 0x40
-    jae         .alone_from_64
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    sub         rcx, r11
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r9 + r11 - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 368]
-    sub         rsi, rdx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm3, [rsi + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rsi + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm5, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm2, zmm9, [rcx + 112]             ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [rsi + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [rsi + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [rsi], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    vextracti64x2 xmm2, zmm9, 0x02
-    vmovdqu64   [rbp], ymm9                         ; written
-    vmovdqu64   [rbp + 32], xmm2                    ; written
-    lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm9, 0x03
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rcx + r11 - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rcx + r11 + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rbp + r11 - 16], xmm2              ; written
+    vpxorq      zmm2, zmm15, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm5                    ; S: HI += it
+    vpandq      zmm3, zmm4, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm1, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], ymm4                         ; written
+    vextracti64x2 xmm3, zmm4, 0x01
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm4, zmm4, 0x02
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + rcx - 32]        ; at the end
+    vpshufb     xmm3, xmm3, [rdx + rcx + 144]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + rcx - 16], xmm3              ; written
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
+.alone_from_49:
+    cmp         rcx, 0x40
+    jae         .alone_from_64
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    sub         rdx, rcx
+    vmovdqu64   ymm19, [r9]                         ; whole blocks
+    vinserti64x2 zmm19, zmm19, [r9 + 32], 0x02      ; and the third
+    vmovdqu64   xmm20, [r9 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm19, xmm20, 0x03          ; with them
+    lea         rsi, [rcx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 368]
+    sub         r8, rsi                             ; H^(m+1)
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm20, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm21, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm20                   ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpclmulqdq  xmm20, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm17, xmm2                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vpclmulqdq  xmm3, xmm16, [r8 + 432], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vpternlogq  xmm21, xmm20, xmm3, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vpclmulqdq  xmm4, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm5, xmm16, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vpclmulqdq  xmm4, xmm16, [r8 - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm21, xmm4                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm16, [r8 - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm5                    ; S: HI += it
+    vpandq      zmm3, zmm4, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm1, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vextracti64x2 xmm3, zmm4, 0x02
+    vmovdqu64   [rbp], ymm4                         ; written
+    vmovdqu64   [rbp + 32], xmm3                    ; written
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm4, zmm4, 0x03
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + rcx - 48]        ; at the end
+    vpshufb     xmm3, xmm3, [rdx + rcx + 128]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + rcx - 16], xmm3              ; written
+    jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
-    lea         rcx, [r11 + 15]
+    vmovdqu64   zmm19, [r9]                         ; whole blocks
+    lea         rcx, [rcx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm4, zmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vaesenc     zmm5, zmm6, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm20, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  xmm21, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm20                   ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES: + k_0
+    vpclmulqdq  xmm20, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm17, xmm2                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vpclmulqdq  xmm17, xmm16, [rdx + 432], 0x00     ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vpternlogq  xmm21, xmm20, xmm17, 0x96           ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vpclmulqdq  xmm4, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vpclmulqdq  xmm5, xmm16, [rdx + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vpclmulqdq  xmm4, xmm16, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm21, xmm4                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm16, [rdx - 16], 0x11       ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpshufb     zmm5, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm7, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C1: HI += it
-    vmovdqu64   [rbp], zmm2                         ; written
+    vpxorq      zmm6, zmm15, zmm19                  ; AES: k_Nr + text
+    vpxorq      xmm2, xmm3, xmm5                    ; S: HI += it
+    vaesenclast zmm3, zmm4, zmm6                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [rdx + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdx + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C1: HI += it
+    vmovdqu64   [rbp], zmm3                         ; written
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_more:
-    mov         rcx, r11
-    sub         rcx, 0x01
-    and         rcx, 0x3f
-    add         rcx, 0x01                           ; bytes of the last register
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    sub         rdx, rcx
-    mov         rsi, r11
-    sub         rsi, rcx                            ; bytes before the last register
-    lea         r8, [r9 + rsi]                      ; the last register
-    cmp         rcx, 0x40
+    mov         rdx, rcx
+    sub         rdx, 0x01
+    and         rdx, 0x3f
+    add         rdx, 0x01                           ; bytes of the last register
+    lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rdx
+    mov         r8, rcx
+    sub         r8, rdx                             ; bytes before the last register
+    lea         r10, [r9 + r8]                      ; the last register
+    cmp         rdx, 0x40
     jae         .alone_in_longest
-    cmp         rcx, 0x31
+    cmp         rdx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm19, [r10]                        ; whole blocks
+    vinserti64x2 zmm19, zmm19, [r10 + 32], 0x02     ; and the third
+    vmovdqu64   xmm20, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rsi + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm19, xmm20, 0x03          ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x21
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm19, [r10]                        ; whole blocks
+    vmovdqu64   xmm20, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rsi + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm19, xmm20, 0x02          ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
-    cmp         rcx, 0x11
+    cmp         rdx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm19, [r10]                        ; whole blocks
+    vmovdqu64   xmm20, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rsi + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm19, ymm19, xmm20, 0x01          ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm19, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm19, xmm19, [rsi + 32]            ; those of the last block, zero-padded
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm19, [r10]                        ; whole blocks
 .alone_in_done:
-    lea         r8, [r11 + 15]
-    and         r8, -16
-    lea         r10, [rdi + 368]
-    sub         r10, r8                             ; H^(m+1)
-    cmp         r11, 0xc1
+    lea         r10, [rcx + 15]
+    and         r10, -16
+    lea         r11, [rdi + 368]
+    sub         r11, r10                            ; H^(m+1)
+    cmp         rcx, 0xc1
     jae         .alone_over_3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x81
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm8, zmm14                   ; AES: round 1
-    vpclmulqdq  xmm8, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vpclmulqdq  xmm9, xmm3, [r10 + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vpternlogq  xmm10, xmm8, xmm9, 0x96             ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm3, [r10 + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
-    vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
-    vaesenc     zmm8, zmm4, zmm25                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm10, xmm6                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
-    vaesenc     zmm6, zmm8, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm22, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vmovdqu64   zmm21, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm20, zmm20, zmm21                 ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm21                   ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm21                 ; AES: + k_0
+    vpclmulqdq  xmm21, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm17, xmm2                   ; AES: round 1
+    vaesenc     zmm17, zmm20, zmm3                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vpclmulqdq  xmm20, xmm16, [r11 + 432], 0x00     ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vaesenc     zmm3, zmm17, zmm4                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vpternlogq  xmm22, xmm21, xmm20, 0x96           ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm4, zmm3, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm6, xmm16, [r11 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 11
+    vpclmulqdq  xmm5, xmm16, [r11 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 12
+    vaesenc     zmm6, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm22, xmm5                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 13
+    vaesenc     zmm5, zmm6, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vpclmulqdq  xmm6, xmm16, [r11 - 16], 0x11       ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
-    vpxorq      zmm5, zmm27, zmm7                   ; AES: k_Nr + text
-    vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
-    vaesenclast zmm12, zmm6, zmm5                   ; AES: last round: the other text
-    vpandq      zmm5, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm7, zmm15, zmm19                  ; AES: k_Nr + text
+    vpxorq      xmm2, xmm3, xmm6                    ; S: HI += it
+    vaesenclast zmm8, zmm5, zmm7                    ; AES: last round: the other text
+    vpandq      zmm3, zmm8, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm1, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
-    vpclmulqdq  xmm10, xmm3, [r10 + 432], 0x00      ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vpternlogq  xmm11, xmm5, xmm10, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm9, xmm3, [r10 + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
-    vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
-    vaesenc     zmm9, zmm4, zmm25                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm11, xmm8                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
-    vaesenc     zmm8, zmm9, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
+    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm21, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm23, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm22, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm20, zmm20, zmm22                 ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm22                 ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm22                   ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm22                 ; AES: + k_0
+    vpclmulqdq  xmm22, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm17, xmm2                   ; AES: round 1
+    vaesenc     zmm17, zmm20, zmm3                  ; AES: round 2
+    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 2
+    vpclmulqdq  xmm21, xmm16, [r11 + 432], 0x00     ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vaesenc     zmm3, zmm17, zmm4                   ; AES: round 3
+    vaesenc     zmm17, zmm20, zmm4                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vpternlogq  xmm23, xmm22, xmm21, 0x96           ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 4
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm5, zmm3, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vpclmulqdq  xmm6, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm7, xmm16, [r11 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm6, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 11
+    vpclmulqdq  xmm6, xmm16, [r11 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 12
+    vaesenc     zmm7, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm23, xmm6                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 13
+    vaesenc     zmm6, zmm7, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm7, xmm16, [r11 - 16], 0x11       ; S: A1·B1
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
-    vpxorq      zmm5, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
-    vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
-    vpxorq      zmm6, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm8, zmm6                   ; AES: last round: the other text
-    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm5, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm5, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm5, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm5, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm5, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm5, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm5, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpxorq      xmm2, xmm3, xmm7                    ; S: HI += it
+    vpxorq      zmm3, zmm15, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm6, zmm3                    ; AES: last round: the other text
+    vpandq      zmm3, zmm8, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r11 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm1, zmm6, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm1, zmm4, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
-    cmp         r11, 257
+    cmp         rcx, 257
     jae         .alone_over_4
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
-    vpclmulqdq  xmm11, xmm3, [r10 + 432], 0x00      ; S: A0·K0
-    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vpternlogq  xmm12, xmm5, xmm11, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm10, xmm3, [r10 + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm11, xmm6, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
-    vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
-    vaesenc     zmm10, zmm4, zmm25                  ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm12, xmm9                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
-    vaesenc     zmm9, zmm10, zmm26                  ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm21, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm23, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm24, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm20, zmm20, zmm24                 ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm24                 ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm24                 ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm24                   ; AES: + k_0
+    vpxorq      zmm24, zmm17, zmm24                 ; AES: + k_0
+    vpclmulqdq  xmm17, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm24, xmm2                   ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
+    vpclmulqdq  xmm24, xmm16, [r11 + 432], 0x00     ; S: A0·K0
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vaesenc     zmm3, zmm20, zmm4                   ; AES: round 3
+    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 3
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vpternlogq  xmm23, xmm17, xmm24, 0x96           ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 4
+    vaesenc     zmm4, zmm20, zmm5                   ; AES: round 4
+    vaesenc     zmm17, zmm21, zmm5                  ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm5, zmm3, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
+    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vpclmulqdq  xmm17, xmm18, [rdi + 368], 0x11     ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm7, xmm16, [r11 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vpternlogq  xmm3, xmm17, xmm7, 0x96             ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 11
+    vpclmulqdq  xmm7, xmm16, [r11 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 12
+    vaesenc     zmm8, zmm1, zmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm23, xmm7                   ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 13
+    vaesenc     zmm7, zmm8, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm8, xmm16, [r11 - 16], 0x11       ; S: A1·B1
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
     vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
-    vpxorq      xmm3, xmm11, xmm2                   ; S: HI += it
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm9, zmm2                   ; AES: last round: the other text
-    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm6, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm6, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm4                    ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm8                    ; S: HI += it
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      zmm3, zmm15, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm7, zmm3                    ; AES: last round: the other text
+    vpandq      zmm3, zmm8, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm4, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm4, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm1, zmm7, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r11 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm1, zmm6, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r11 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm1, zmm4, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm13, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
-    vpclmulqdq  xmm12, xmm3, [r10 + 432], 0x00      ; S: A0·K0
-    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vpternlogq  xmm13, xmm5, xmm12, 0x96            ; S: LO += it
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 4
-    vaesenc     zmm10, zmm11, zmm17                 ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm11, xmm3, [r10 + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vpternlogq  xmm12, xmm6, xmm11, 0x96            ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm6, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm8, zmm9, zmm23                   ; AES: round 10
-    vaesenc     zmm9, zmm10, zmm23                  ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
-    vpclmulqdq  xmm10, xmm3, [r10 - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 12
-    vaesenc     zmm11, zmm4, zmm25                  ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vpxorq      xmm4, xmm13, xmm10                  ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 13
-    vaesenc     zmm10, zmm11, zmm26                 ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
+    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm21, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm18, [rdi + 816], 0x00     ; lengths: A0·K0
+    vpaddd      zmm23, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm25, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm20, zmm20, zmm25                 ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm25                 ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm25                 ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm25                 ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm25                   ; AES: + k_0
+    vpxorq      zmm25, zmm17, zmm25                 ; AES: + k_0
+    vpclmulqdq  xmm17, xmm18, [rdi + 368], 0x01     ; lengths: A1·B0
+    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     xmm2, xmm25, xmm2                   ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
+    vpclmulqdq  xmm25, xmm16, [r11 + 432], 0x00     ; S: A0·K0
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vaesenc     zmm3, zmm20, zmm4                   ; AES: round 3
+    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 3
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm4                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vpternlogq  xmm24, xmm17, xmm25, 0x96           ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 4
+    vaesenc     zmm4, zmm20, zmm5                   ; AES: round 4
+    vaesenc     zmm17, zmm21, zmm5                  ; AES: round 4
+    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm5                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 5
+    vaesenc     zmm5, zmm4, zmm6                    ; AES: round 5
+    vpclmulqdq  xmm4, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 6
+    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 6
+    vaesenc     zmm17, zmm20, zmm7                  ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vpclmulqdq  xmm18, xmm18, [rdi + 368], 0x11     ; lengths: A1·B1
+    vaesenc     xmm2, xmm2, xmm7                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 7
+    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 8
+    vpclmulqdq  xmm8, xmm16, [r11 + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm9                    ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vpternlogq  xmm4, xmm18, xmm8, 0x96             ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 11
+    vpclmulqdq  xmm8, xmm16, [r11 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 12
+    vaesenc     zmm9, zmm1, zmm13                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
+    vpxorq      xmm1, xmm24, xmm8                   ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 13
+    vaesenc     zmm8, zmm9, zmm14                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
-    vpxorq      zmm3, zmm27, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm12, xmm2                   ; S: HI += it
-    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
-    vpxorq      zmm2, zmm27, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm10, zmm2                  ; AES: last round: the other text
-    vpandq      zmm2, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm6, [r10 + 512], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm3, zmm10, zmm6, 0x96             ; C2: HI += it
-    vpshufb     zmm6, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm6, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm7, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C3: HI += it
-    vpshufb     zmm6, zmm9, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm8, zmm6, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C5: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  xmm2, xmm16, [r11 - 16], 0x11       ; S: A1·B1
+    vpxorq      zmm9, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      zmm9, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm4, xmm2                    ; S: HI += it
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
+    vpxorq      zmm4, zmm15, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm4                    ; AES: last round: the other text
+    vpandq      zmm4, zmm8, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm9, zmm5, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm5, [r11 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm5, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm1, zmm9, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm5, 0x96             ; C2: HI += it
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm5, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm5, [r11 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm1, zmm6, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm9, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm5, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r11 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r11 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm1, zmm6, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [r11 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r11 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r11 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm1, zmm5, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
 .alone_written:
-    lea         rdx, [rbp + rsi]                    ; the last register
+    lea         rcx, [rbp + r8]                     ; the last register
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x40
+    cmp         rdx, 0x40
     jae         .alone_out_longest
-    cmp         rcx, 0x31
+    cmp         rdx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm2, zmm12, 0x02
-    vmovdqu64   [rdx], ymm12                        ; written
-    vmovdqu64   [rdx + 32], xmm2                    ; written
+    vextracti64x2 xmm3, zmm8, 0x02
+    vmovdqu64   [rcx], ymm8                         ; written
+    vmovdqu64   [rcx + 32], xmm3                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm12, 0x03
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vextracti64x2 xmm4, zmm8, 0x03
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 48]        ; at the end
+    vpshufb     xmm3, xmm3, [rsi + rdx + 128]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
     jmp         .alone_out_done
 .alone_out_under_49:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x21
+    cmp         rdx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm12                        ; written
-    vextracti64x2 xmm2, zmm12, 0x01
+    vmovdqu64   [rcx], ymm8                         ; written
+    vextracti64x2 xmm3, zmm8, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm5, zmm12, 0x02
-    vpxorq      xmm5, xmm5, xmm2                    ; what the end differs by
-    vpshufb     xmm5, xmm5, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vextracti64x2 xmm4, zmm8, 0x02
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 32]        ; at the end
+    vpshufb     xmm3, xmm3, [rsi + rdx + 144]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
     jmp         .alone_out_done
 .alone_out_under_33:
-    cmp         rcx, 0x11
+    cmp         rdx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm12                        ; written
+    vmovdqu64   [rcx], xmm8                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm2, zmm12, 0x01
-    vpxorq      xmm2, xmm2, xmm12                   ; what the end differs by
-    vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm5, xmm12, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm2, xmm5, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vextracti64x2 xmm3, zmm8, 0x01
+    vpxorq      xmm3, xmm3, xmm8                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rdx - 16]        ; at the end
+    vpshufb     xmm4, xmm8, [rsi + rdx + 160]       ; in front
+    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
-    vmovdqu64   xmm2, [rdx - 16]                    ; the block before
+    vmovdqu64   xmm3, [rcx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpxorq      xmm5, xmm12, xmm2                   ; what the end differs by
-    vpshufb     xmm5, xmm5, [rsi + rcx]             ; at the end
-    vpshufb     xmm2, xmm2, [rsi + rcx + 176]       ; in front
-    vpxorq      xmm2, xmm2, xmm5                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm2              ; written
+    vpxorq      xmm4, xmm8, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx]             ; at the end
+    vpshufb     xmm3, xmm3, [rsi + rdx + 176]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm12                        ; written
+    vmovdqu64   [rcx], zmm8                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
+    vpclmulqdq  zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
@@ -5739,1108 +5785,1121 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vpshufb     zmm6, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm7, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm3, [rdi + 816], 0x00      ; A0·K0
-    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
-    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 1
-    vpclmulqdq  xmm12, xmm3, [rdi + 368], 0x01      ; A1·B0
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
-    vpxorq      xmm10, xmm10, xmm12                 ; LO += it
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
-    vpclmulqdq  xmm13, xmm3, [rdi + 816], 0x10      ; A0·K1
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 8
-    vpshufd     xmm12, xmm10, 0x4e                  ; (LO1, LO0)
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
-    vpternlogq  xmm13, xmm3, xmm12, 0x96            ; + HI
-    vaesenc     zmm3, zmm11, zmm23                  ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
-    vpclmulqdq  xmm10, xmm10, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 13
-    vaesenclast xmm2, xmm2, xmm27                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm10, xmm10, xmm13                 ; RES = fold(LO) + HI
-    vpxorq      zmm2, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm6                         ; AES: written
-    vpxorq      zmm2, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
-    vpxorq      zmm2, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
-    vpxorq      zmm2, zmm27, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
-    vpxorq      zmm2, zmm27, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
+    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm18, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm23, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm22, zmm19, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm16, [rdi + 816], 0x00     ; A0·K0
+    vpaddd      zmm19, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
+    vmovdqu64   zmm24, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm21, zmm21, zmm24                 ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm24                 ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm24                 ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm24                 ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm24                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm24                 ; AES: + k_0
+    vpclmulqdq  xmm24, xmm16, [rdi + 368], 0x01     ; A1·B0
+    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm2                  ; AES: round 1
+    vaesenc     xmm17, xmm17, xmm2                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 2
+    vaesenc     xmm17, xmm17, xmm3                  ; AES: round 2
+    vpxorq      xmm20, xmm20, xmm24                 ; LO += it
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
+    vaesenc     xmm17, xmm17, xmm4                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
+    vaesenc     zmm24, zmm23, zmm5                  ; AES: round 4
+    vaesenc     zmm23, zmm22, zmm5                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
+    vaesenc     xmm22, xmm17, xmm5                  ; AES: round 4
+    vpclmulqdq  xmm17, xmm16, [rdi + 816], 0x10     ; A0·K1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
+    vaesenc     xmm22, xmm22, xmm6                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vaesenc     zmm25, zmm24, zmm7                  ; AES: round 6
+    vaesenc     zmm24, zmm23, zmm7                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
+    vpclmulqdq  xmm23, xmm16, [rdi + 368], 0x11     ; A1·B1
+    vaesenc     xmm22, xmm22, xmm7                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm16, zmm25, zmm8                  ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
+    vaesenc     xmm22, xmm22, xmm8                  ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm25, zmm24, zmm9                  ; AES: round 8
+    vpshufd     xmm24, xmm20, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
+    vaesenc     xmm22, xmm22, xmm9                  ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
+    vaesenc     xmm22, xmm22, xmm10                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 10
+    vpternlogq  xmm17, xmm23, xmm24, 0x96           ; + HI
+    vaesenc     zmm23, zmm25, zmm11                 ; AES: round 10
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 10
+    vaesenc     xmm22, xmm22, xmm11                 ; AES: round 10
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 11
+    vaesenc     zmm24, zmm23, zmm12                 ; AES: round 11
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 11
+    vaesenc     xmm23, xmm22, xmm12                 ; AES: round 11
+    vaesenc     zmm22, zmm21, zmm13                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 12
+    vaesenc     zmm21, zmm16, zmm13                 ; AES: round 12
+    vpclmulqdq  xmm16, xmm20, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm20, zmm24, zmm13                 ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 12
+    vaesenc     xmm23, xmm23, xmm13                 ; AES: round 12
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 13
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 13
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 13
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 13
+    vaesenc     xmm23, xmm23, xmm14                 ; AES: round 13
+    vaesenclast xmm23, xmm23, xmm15                 ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm23                        ; AES: E_K(J_0), put aside
+    vpxorq      xmm16, xmm16, xmm17                 ; RES = fold(LO) + HI
+    vpxorq      zmm17, zmm15, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm17                        ; AES: written
+    vpxorq      zmm22, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm18                   ; AES: written
+    vpxorq      zmm22, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm23, zmm21, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm23                  ; AES: written
+    vpxorq      zmm21, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm25, zmm20, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm25                  ; AES: written
+    vpxorq      zmm20, zmm15, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm19                  ; AES: written
     add         r9, 320                             ; next group
     add         rbp, 320
-    sub         r11, 320
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 321
+    sub         rcx, 320
+    cmp         rcx, 321
     jb          .rest
+    vmovdqu64   zmm20, [rdi + 896]                  ; k_0
+    vpaddd      zmm21, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm21, zmm21, zmm0                  ; counter block
+    vpxorq      zmm30, zmm21, zmm20                 ; + k_0
+    vpshufd     zmm20, zmm20, 0xff
+    mov         edx, 34952
+    kmovq       k1, rdx                             ; the last word of each lane
 .group:
-    vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
-    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
-    vpaddd      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm31, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpaddd      zmm28, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  zmm29, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
-    vpclmulqdq  zmm30, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
-    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpxorq      zmm28, zmm28, zmm5                  ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 1
-    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 1
-    vpclmulqdq  zmm29, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm28, zmm28, zmm14                 ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
-    vpternlogq  zmm30, zmm8, zmm29, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm8, zmm11, zmm15                  ; AES: round 2
-    vaesenc     zmm11, zmm12, zmm15                 ; AES: round 2
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm12, zmm13, zmm15                 ; AES: round 2
-    vaesenc     zmm13, zmm28, zmm15                 ; AES: round 2
-    vpclmulqdq  zmm28, zmm9, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
-    vpclmulqdq  zmm29, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 3
+    vpshufd     zmm21, zmm1, 0x00                   ; AES
+    vpshufb     zmm22, zmm23, zmm0                  ; C3·H^3: C
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
+    vpshufb     zmm23, zmm25, zmm0                  ; C4·H^2: C
+    vpaddd      zmm24, zmm21, [rel gcm256_avx512_k_clmul1_x20_short_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: as in memory
+    vpxorq      zmm24, zmm24, zmm20                 ; AES: + k_0
+    vpclmulqdq  zmm31, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vmovdqa64   zmm25, zmm30
+    vpshufd     zmm25{k1}, zmm24, 0xff              ; AES
+    vmovdqa64   zmm26, zmm30
+    vpshufd     zmm26{k1}, zmm24, 0xaa              ; AES
+    vpclmulqdq  zmm27, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vmovdqa64   zmm28, zmm30
+    vpshufd     zmm28{k1}, zmm24, 0x55              ; AES
+    vmovdqa64   zmm29, zmm30
+    vpshufd     zmm29{k1}, zmm24, 0x00              ; AES
+    vpclmulqdq  zmm24, zmm23, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpaddd      zmm21, zmm21, [rel gcm256_avx512_k_clmul1_x20_short_words_1]  ; AES: four registers' numbers
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: as in memory
+    vpternlogq  zmm31, zmm27, zmm24, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm21, zmm21, zmm20                 ; AES: + k_0
+    vpshufd     zmm30{k1}, zmm21, 0xff              ; AES
+    vpclmulqdq  zmm21, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vaesenc     zmm24, zmm25, zmm2                  ; AES: round 1
+    vaesenc     zmm25, zmm26, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm26, zmm28, zmm2                  ; AES: round 1
+    vaesenc     zmm27, zmm29, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm28, zmm23, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm29, zmm30, zmm2                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 2
+    vpternlogq  zmm21, zmm22, zmm28, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm22, zmm26, zmm3                  ; AES: round 2
+    vaesenc     zmm26, zmm27, zmm3                  ; AES: round 2
+    vpshufb     zmm19, zmm19, zmm0                  ; C5·H^1: C
+    vaesenc     zmm27, zmm29, zmm3                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm23, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm29, zmm19, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 4
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 4
-    vpclmulqdq  zmm28, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vpternlogq  zmm30, zmm9, zmm28, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm9, zmm11, zmm18                  ; AES: round 5
-    vaesenc     zmm11, zmm12, zmm18                 ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vaesenc     zmm12, zmm13, zmm18                 ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm13, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vpternlogq  zmm31, zmm13, zmm28, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm20                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm7, [rdi + 576], 0x10      ; C2·H^4: A0·K1
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
-    vpternlogq  zmm30, zmm2, zmm13, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm11, zmm21                  ; AES: round 8
-    vaesenc     zmm11, zmm12, zmm21                 ; AES: round 8
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
-    vpxorq      zmm6, zmm6, zmm10                   ; C1·H^5: A = X + C
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
-    vaesenc     zmm10, zmm11, zmm22                 ; AES: round 9
-    vpclmulqdq  zmm11, zmm7, [rdi + 128], 0x01      ; C2·H^4: A1·B0
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm12, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vpternlogq  zmm31, zmm11, zmm12, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
-    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 12
-    vpternlogq  zmm30, zmm7, zmm11, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm7, zmm8, zmm25                   ; AES: round 12
-    vaesenc     zmm8, zmm9, zmm25                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 13
-    vpxorq      zmm9, zmm31, zmm9                   ; C1·H^5: LO += it
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
-    vpclmulqdq  zmm11, zmm6, [rdi + 64], 0x11       ; C1·H^5: A1·B1
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 13
-    vpshufd     zmm12, zmm9, 0x4e                   ; reduce: (LO1, LO0)
-    vpxorq      zmm6, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm6, zmm3, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm6                         ; AES: written
-    vpternlogq  zmm30, zmm11, zmm12, 0x96           ; reduce: + HI
-    vpxorq      zmm3, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
-    vpxorq      zmm9, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, zmm30                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm8                   ; AES: written
-    vpxorq      zmm9, zmm27, [r9 + 192]             ; AES: k_Nr + text
-    vextracti64x4 ymm11, zmm3, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm9, zmm2, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm9                   ; AES: written
-    vpxorq      ymm3, ymm3, ymm11                   ; reduce: add up the lanes
-    vpxorq      zmm2, zmm27, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
-    vextracti64x2 xmm10, ymm3, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
-    vpxorq      xmm10, xmm3, xmm10                  ; reduce: add up the lanes
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 4
+    vpclmulqdq  zmm23, zmm23, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm19, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 5
+    vpternlogq  zmm21, zmm23, zmm28, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 5
+    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 5
+    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 5
+    vpshufb     zmm18, zmm18, zmm0                  ; C2·H^4: C
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm27, zmm19, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm28, zmm18, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 7
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 7
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
+    vpclmulqdq  zmm19, zmm19, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 8
+    vpclmulqdq  zmm27, zmm18, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 8
+    vpternlogq  zmm21, zmm19, zmm27, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm19, zmm23, zmm9                  ; AES: round 8
+    vaesenc     zmm23, zmm26, zmm9                  ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 9
+    vpshufb     zmm17, zmm17, zmm0                  ; C1·H^5: C
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 9
+    vpxorq      zmm16, zmm17, zmm16                 ; C1·H^5: A = X + C
+    vaesenc     zmm17, zmm19, zmm10                 ; AES: round 9
+    vaesenc     zmm19, zmm23, zmm10                 ; AES: round 9
+    vpclmulqdq  zmm23, zmm18, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 10
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 10
+    vpclmulqdq  zmm26, zmm16, [rdi + 512], 0x00     ; C1·H^5: A0·K0
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 10
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 10
+    vpternlogq  zmm31, zmm23, zmm26, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm23, zmm24, zmm12                 ; AES: round 11
+    vaesenc     zmm24, zmm25, zmm12                 ; AES: round 11
+    vpclmulqdq  zmm18, zmm18, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 11
+    vpclmulqdq  zmm25, zmm16, [rdi + 512], 0x10     ; C1·H^5: A0·K1
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 12
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 12
+    vpternlogq  zmm21, zmm18, zmm25, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm18, zmm22, zmm13                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 12
+    vpclmulqdq  zmm22, zmm16, [rdi + 64], 0x01      ; C1·H^5: A1·B0
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 13
+    vpxorq      zmm22, zmm31, zmm22                 ; C1·H^5: LO += it
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 13
+    vaesenc     zmm25, zmm18, zmm14                 ; AES: round 13
+    vpclmulqdq  zmm18, zmm16, [rdi + 64], 0x11      ; C1·H^5: A1·B1
+    vaesenc     zmm16, zmm17, zmm14                 ; AES: round 13
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 13
+    vpxorq      zmm17, zmm15, [r9]                  ; AES: k_Nr + text
+    vpshufd     zmm26, zmm22, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm17                        ; AES: written
+    vpternlogq  zmm21, zmm18, zmm26, 0x96           ; reduce: + HI
+    vpxorq      zmm18, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
+    vpclmulqdq  zmm23, zmm22, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm18                   ; AES: written
+    vpxorq      zmm22, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      zmm21, zmm23, zmm21                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm23, zmm25, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm23                  ; AES: written
+    vpxorq      zmm24, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vextracti64x4 ymm22, zmm21, 0x01                ; reduce: upper lanes
+    vaesenclast zmm25, zmm16, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm25                  ; AES: written
+    vpxorq      ymm16, ymm21, ymm22                 ; reduce: add up the lanes
+    vpxorq      zmm21, zmm15, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm21                 ; AES: last round: the other text
+    vextracti64x2 xmm21, ymm16, 0x01                ; reduce: upper lanes
+    vmovdqu64   [rbp + 256], zmm19                  ; AES: written
+    vpxorq      xmm16, xmm16, xmm21                 ; reduce: add up the lanes
     add         r9, 320                             ; next group
     add         rbp, 320
-    sub         r11, 320
-    cmp         r11, 321
+    sub         rcx, 320
+    cmp         rcx, 321
     jae         .group
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm3, r12
+    vmovq       xmm20, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm11, r8
-    vpunpcklqdq xmm3, xmm3, xmm11                   ; bits of both lengths, bytes reversed
-    mov         rcx, r11
-    sub         rcx, 0x01
-    and         rcx, 0x3f
-    add         rcx, 0x01                           ; bytes of the last register
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    sub         rdx, rcx
-    mov         rsi, r11
-    sub         rsi, rcx                            ; bytes before the last register
-    lea         r8, [r9 + rsi]                      ; the last register
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x40
+    vmovq       xmm21, r8
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; bits of both lengths, bytes reversed
+    mov         rdx, rcx
+    sub         rdx, 0x01
+    and         rdx, 0x3f
+    add         rdx, 0x01                           ; bytes of the last register
+    lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rdx
+    mov         r8, rcx
+    sub         r8, rdx                             ; bytes before the last register
+    lea         r10, [r9 + r8]                      ; the last register
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x40
     jae         .rest_in_longest
-    cmp         rcx, 0x31
+    cmp         rdx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm11, [r8]                         ; whole blocks
-    vinserti64x2 zmm11, zmm11, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm11, zmm11, xmm12, 0x03          ; with them
+    vmovdqu64   ymm21, [r10]                        ; whole blocks
+    vinserti64x2 zmm21, zmm21, [r10 + 32], 0x02     ; and the third
+    vmovdqu64   xmm22, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm22, xmm22, [rsi + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
-    cmp         rcx, 0x21
+    cmp         rdx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm11, [r8]                         ; whole blocks
-    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm11, zmm11, xmm12, 0x02          ; with them
+    vmovdqu64   ymm21, [r10]                        ; whole blocks
+    vmovdqu64   xmm22, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm22, xmm22, [rsi + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_33:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x11
+    cmp         rdx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm11, [r8]                         ; whole blocks
-    vmovdqu64   xmm12, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm12, xmm12, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm11, ymm11, xmm12, 0x01          ; with them
+    vmovdqu64   xmm21, [r10]                        ; whole blocks
+    vmovdqu64   xmm22, [r10 + rdx - 16]             ; the last 16 bytes
+    vpshufb     xmm22, xmm22, [rsi + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    cmp         rcx, 0x10
+    cmp         rdx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm11, [r8]                         ; whole blocks
+    vmovdqu64   xmm21, [r10]                        ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
-    cmp         rcx, 0x08
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm11, [r8]                         ; the first bytes
-    vmovq       xmm12, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm12, xmm12, [rdx + 24]            ; in their places
-    vporq       xmm11, xmm11, xmm12                 ; zero-padded
-    jmp         short .rest_in_done
+    vmovq       xmm21, [r10]                        ; the first bytes
+    vmovq       xmm22, [r10 + rdx - 8]              ; the last bytes
+    vpshufb     xmm22, xmm22, [rsi + 24]            ; in their places
+    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    jmp         .rest_in_done
 .rest_in_under_8:
-    cmp         rcx, 0x04
+    cmp         rdx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm11, [r8]                         ; the first bytes
-    vmovd       xmm12, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm12, xmm12, [rdx + 20]            ; in their places
-    vporq       xmm11, xmm11, xmm12                 ; zero-padded
+    vmovd       xmm21, [r10]                        ; the first bytes
+    vmovd       xmm22, [r10 + rdx - 4]              ; the last bytes
+    vpshufb     xmm22, xmm22, [rsi + 20]            ; in their places
+    vporq       xmm21, xmm21, xmm22                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
-    movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm11, r10
+    movzx       r11d, byte [r10]                    ; byte 0
+    vmovq       xmm21, r11
+    mov         r11d, 0x00                          ; no byte stays
+    mov         r11, rdx
+    shr         r11, 0x01
+    movzx       r11d, byte [r10 + r11]              ; byte n >> 1
+    vmovq       xmm22, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm22, xmm22, 0x01
+    vporq       xmm21, xmm21, xmm22
+    movzx       r10d, byte [r10 + rdx - 1]          ; the last byte
+    vmovq       xmm22, r10
     mov         r10d, 0x00                          ; no byte stays
-    mov         r10, rcx
-    shr         r10, 0x01
-    movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm12, r10
-    mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm12, xmm12, 0x01
-    vporq       xmm11, xmm11, xmm12
-    movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm12, r8
-    mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm12, xmm12, 0x02
-    vporq       xmm11, xmm11, xmm12
-    vpandq      xmm11, xmm11, [rdx + 112]           ; zero-padded
+    vpslldq     xmm22, xmm22, 0x02
+    vporq       xmm21, xmm21, xmm22
+    vpandq      xmm21, xmm21, [rsi + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm11, [r8]                         ; whole blocks
+    vmovdqu64   zmm21, [r10]                        ; whole blocks
 .rest_in_done:
-    lea         r8, [r11 + 15]
-    and         r8, -16
-    lea         r10, [rdi + 368]
-    sub         r10, r8                             ; H^(m+1)
-    cmp         r11, 0xc1
+    lea         r10, [rcx + 15]
+    and         r10, -16
+    lea         r11, [rdi + 368]
+    sub         r11, r10                            ; H^(m+1)
+    cmp         rcx, 0xc1
     jae         .rest_over_3
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x81
+    cmp         rcx, 0x81
     jae         .rest_over_2
-    cmp         r11, 0x41
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x41
     jae         .rest_over_1
-    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
-    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpclmulqdq  zmm12, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm9, [rdi + 704], 0x00       ; C4·H^2: A0·K0
-    vpternlogq  zmm13, zmm12, zmm5, 0x96            ; C5·H^1: LO += it
-    vpclmulqdq  zmm12, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpclmulqdq  zmm5, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vpclmulqdq  zmm8, zmm9, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C5·H^1: HI += it
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm5, zmm9, [rdi + 256], 0x01       ; C4·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpternlogq  zmm13, zmm5, zmm8, 0x96             ; C2·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm5, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C2·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpshufb     zmm5, zmm7, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm7, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vpshufb     zmm22, zmm23, zmm0                  ; C3·H^3: C
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm23, zmm25, zmm0                  ; C4·H^2: C
+    vpclmulqdq  zmm25, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm24, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpxorq      zmm1, zmm1, [rdi + 896]             ; AES: + k_0
+    vpclmulqdq  zmm26, zmm23, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpternlogq  zmm25, zmm24, zmm26, 0x96           ; C5·H^1: LO += it
+    vpclmulqdq  zmm24, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vpclmulqdq  zmm2, zmm22, [rdi + 192], 0x11      ; C3·H^3: A1·B1
+    vpclmulqdq  zmm22, zmm23, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vpternlogq  zmm24, zmm2, zmm22, 0x96            ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm19, zmm0                   ; C5·H^1: C
+    vpclmulqdq  zmm3, zmm23, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vpclmulqdq  zmm4, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vpternlogq  zmm25, zmm3, zmm4, 0x96             ; C2·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vpclmulqdq  zmm3, zmm23, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vpclmulqdq  zmm4, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vpternlogq  zmm24, zmm3, zmm4, 0x96             ; C2·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpshufb     zmm3, zmm18, zmm0                   ; C2·H^4: C
+    vpclmulqdq  zmm4, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vpternlogq  zmm25, zmm4, zmm5, 0x96             ; C1·H^5: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
-    vpshufb     zmm2, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpxorq      zmm2, zmm2, zmm10                   ; C1·H^5: A = X + C
-    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vpternlogq  zmm13, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpternlogq  zmm12, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vpxorq      zmm5, zmm13, zmm5                   ; C1·H^5: LO += it
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vpclmulqdq  zmm4, zmm3, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpternlogq  zmm24, zmm2, zmm4, 0x96             ; C1·H^5: HI += it
+    vpshufb     zmm2, zmm17, zmm0                   ; C1·H^5: C
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpxorq      zmm2, zmm2, zmm16                   ; C1·H^5: A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vpternlogq  zmm25, zmm4, zmm5, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vpclmulqdq  zmm4, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpternlogq  zmm24, zmm3, zmm4, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vpxorq      zmm3, zmm25, zmm3                   ; C1·H^5: LO += it
     vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpshufd     zmm6, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 12
-    vpternlogq  zmm12, zmm2, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm2, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm6, zmm4, zmm26                   ; AES: round 13
-    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpxorq      zmm7, zmm27, zmm11                  ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      xmm3, xmm2, xmm3                    ; lengths: HI += it
-    vaesenclast zmm11, zmm6, zmm7                   ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm12                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm1, xmm2                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm0, zmm1, zmm0                    ; C
-    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
-    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
+    vpshufd     zmm4, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 12
+    vpternlogq  zmm24, zmm2, zmm4, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm20, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm4, zmm1, zmm14                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      xmm1, xmm2, xmm1                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm5, zmm15, zmm21                  ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm6                    ; lengths: HI += it
+    vaesenclast zmm6, zmm4, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm3, zmm3, zmm24                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm16, xmm3, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm3, zmm6, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm16                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
-    vpshufb     zmm12, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm29, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm13, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpclmulqdq  zmm28, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpternlogq  zmm29, zmm13, zmm28, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vaesenc     zmm5, zmm12, zmm14                  ; AES: round 1
-    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vpclmulqdq  zmm12, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpternlogq  zmm13, zmm8, zmm12, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm9, [rdi + 256], 0x01       ; C4·H^2: A1·B0
-    vpclmulqdq  zmm12, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vpternlogq  zmm29, zmm8, zmm12, 0x96            ; C2·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm8, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm9, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  zmm13, zmm8, zmm9, 0x96             ; C2·H^4: HI += it
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
+    vpshufb     zmm22, zmm23, zmm0                  ; C3·H^3: C
+    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm24, zmm25, zmm0                  ; C4·H^2: C
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm28, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm25, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vmovdqu64   zmm26, [rdi + 896]                  ; AES: k_0
+    vpclmulqdq  zmm27, zmm24, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpternlogq  zmm28, zmm25, zmm27, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm23, zmm23, zmm26                 ; AES: + k_0
+    vpclmulqdq  zmm25, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm1, zmm1, zmm26                   ; AES: + k_0
+    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm24, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpternlogq  zmm25, zmm22, zmm26, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vpshufb     zmm2, zmm19, zmm0                   ; C5·H^1: C
+    vaesenc     zmm19, zmm23, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm24, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vpclmulqdq  zmm3, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
+    vpternlogq  zmm28, zmm22, zmm3, 0x96            ; C2·H^4: LO += it
+    vpclmulqdq  zmm3, zmm24, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vpclmulqdq  zmm4, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
+    vpternlogq  zmm25, zmm3, zmm4, 0x96             ; C2·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vpshufb     zmm3, zmm18, zmm0                   ; C2·H^4: C
+    vpclmulqdq  zmm4, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 5
+    vpclmulqdq  zmm18, zmm3, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpternlogq  zmm28, zmm4, zmm18, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm4, zmm5, zmm7                    ; AES: round 6
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vpternlogq  zmm13, zmm2, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 7
-    vpshufb     zmm4, zmm6, zmm0                    ; C1·H^5: C
-    vpxorq      zmm4, zmm4, zmm10                   ; C1·H^5: A = X + C
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm4, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vpternlogq  zmm29, zmm6, zmm8, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vpternlogq  zmm13, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vpclmulqdq  zmm5, zmm3, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpternlogq  zmm25, zmm2, zmm5, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm4, zmm8                    ; AES: round 7
+    vpshufb     zmm4, zmm17, zmm0                   ; C1·H^5: C
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vpxorq      zmm4, zmm4, zmm16                   ; C1·H^5: A = X + C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 8
+    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpternlogq  zmm28, zmm5, zmm6, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 10
+    vpternlogq  zmm25, zmm3, zmm5, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm3, zmm4, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vpxorq      zmm3, zmm28, zmm3                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 11
     vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
-    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm4, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
-    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
-    vpclmulqdq  xmm7, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpxorq      zmm8, zmm27, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      xmm3, xmm7, xmm3                    ; lengths: HI += it
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm25, zmm4, zmm5, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm20, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm5, zmm1, zmm13                   ; AES: round 12
+    vpclmulqdq  xmm1, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm6, zmm2, zmm14                   ; AES: round 13
+    vpxorq      xmm1, xmm4, xmm1                    ; lengths: LO += it
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm7, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm7                    ; lengths: HI += it
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
     vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpxorq      zmm1, zmm1, zmm13                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm27, zmm11                  ; AES: k_Nr + text
-    vextracti64x4 ymm7, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm11, zmm2, zmm6                   ; AES: last round: the other text
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm1, xmm2                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm2, zmm1, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm2, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm6, zmm1, 0x96              ; C2: HI += it
-    vpshufb     zmm0, zmm5, zmm0                    ; C
-    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
-    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
+    vpxorq      zmm3, zmm3, zmm25                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm7, zmm15, zmm21                  ; AES: k_Nr + text
+    vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm6, zmm4, zmm7                    ; AES: last round: the other text
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm16, xmm3, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm3, zmm6, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r11 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm1, zmm4, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm16                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    vpshufb     zmm12, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
-    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm28, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm29, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm12, zmm14                  ; AES: round 1
-    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vaesenc     zmm12, zmm13, zmm14                 ; AES: round 1
-    vpclmulqdq  zmm13, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vpternlogq  zmm28, zmm8, zmm13, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm8, zmm12, zmm15                  ; AES: round 2
-    vpclmulqdq  zmm12, zmm9, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm13, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vpternlogq  zmm30, zmm12, zmm13, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm12, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
-    vpternlogq  zmm28, zmm9, zmm12, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm12, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vpternlogq  zmm28, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm8, zmm20                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm10                   ; C1·H^5: A = X + C
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
-    vpternlogq  zmm28, zmm6, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm8, zmm4, zmm25                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
-    vpxorq      xmm4, xmm6, xmm4                    ; lengths: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
-    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm3, xmm6, xmm3                    ; lengths: HI += it
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vpshufb     zmm22, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^3: C
+    vpaddd      zmm26, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm24, zmm25, zmm0                  ; C4·H^2: C
+    vpshufb     zmm25, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm23, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm27, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm1, zmm23, [rdi + 192], 0x01      ; C3·H^3: A1·B0
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm24, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vmovdqu64   zmm29, [rdi + 896]                  ; AES: k_0
+    vpternlogq  zmm26, zmm1, zmm28, 0x96            ; C5·H^1: LO += it
+    vpxorq      zmm1, zmm22, zmm29                  ; AES: + k_0
+    vpxorq      zmm22, zmm25, zmm29                 ; AES: + k_0
+    vpclmulqdq  zmm25, zmm23, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm27, zmm27, zmm29                 ; AES: + k_0
+    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vpclmulqdq  zmm28, zmm24, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vpternlogq  zmm25, zmm23, zmm28, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm2, zmm27, zmm2                   ; AES: round 1
+    vpshufb     zmm19, zmm19, zmm0                  ; C5·H^1: C
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vpclmulqdq  zmm23, zmm24, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm19, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vpternlogq  zmm26, zmm23, zmm27, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm3, zmm22, zmm4                   ; AES: round 3
+    vpclmulqdq  zmm22, zmm24, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 3
+    vpclmulqdq  zmm4, zmm19, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vpternlogq  zmm25, zmm22, zmm4, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 4
+    vpshufb     zmm4, zmm18, zmm0                   ; C2·H^4: C
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm19, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 5
+    vpclmulqdq  zmm18, zmm4, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 5
+    vpternlogq  zmm26, zmm5, zmm18, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vpclmulqdq  zmm5, zmm19, [rdi + 320], 0x11      ; C5·H^1: A1·B1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 6
+    vpclmulqdq  zmm6, zmm4, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 6
+    vpternlogq  zmm25, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vpshufb     zmm5, zmm17, zmm0                   ; C1·H^5: C
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 7
+    vpxorq      zmm5, zmm5, zmm16                   ; C1·H^5: A = X + C
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 8
+    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 8
+    vpternlogq  zmm26, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm5, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vpternlogq  zmm25, zmm4, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 10
+    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 10
+    vpxorq      zmm4, zmm26, zmm4                   ; C1·H^5: LO += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 11
+    vpshufd     zmm6, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 11
+    vpternlogq  zmm25, zmm5, zmm6, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm20, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 12
+    vpclmulqdq  xmm7, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm6, zmm1, zmm14                   ; AES: round 13
+    vpxorq      xmm1, xmm5, xmm7                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm2, zmm14                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
+    vaesenclast zmm5, zmm6, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
     vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpclmulqdq  zmm1, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm6, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
-    vextracti64x4 ymm6, zmm1, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
-    vpxorq      ymm1, ymm1, ymm6                    ; reduce: add up the lanes
-    vpxorq      zmm6, zmm27, zmm11                  ; AES: k_Nr + text
-    vextracti64x2 xmm7, ymm1, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm8, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm10, xmm1, xmm7                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm2, zmm1, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm2, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm6, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm0, zmm5, zmm0                    ; C
-    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
-    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm6, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm25                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm6, zmm4, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      ymm4, ymm4, ymm6                    ; reduce: add up the lanes
+    vpxorq      zmm6, zmm15, zmm21                  ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm16, xmm4, xmm8                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm6, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm3, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm3, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm3, [r11 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm1, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r11 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm1, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm16                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    cmp         r11, 257
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 257
     jae         .rest_over_4
-    vpshufb     zmm12, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm8, zmm8, zmm0                    ; C3·H^3: C
-    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpaddd      zmm28, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm31, zmm8, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm8, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm30, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
-    vpxorq      zmm28, zmm28, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm8, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm8, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vaesenc     zmm8, zmm12, zmm14                  ; AES: round 1
-    vaesenc     zmm12, zmm13, zmm14                 ; AES: round 1
-    vpclmulqdq  zmm13, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm28, zmm28, zmm14                 ; AES: round 1
-    vpternlogq  zmm29, zmm5, zmm13, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 1
-    vaesenc     zmm5, zmm8, zmm15                   ; AES: round 2
-    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
-    vaesenc     zmm8, zmm12, zmm15                  ; AES: round 2
-    vpclmulqdq  zmm12, zmm9, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vaesenc     zmm13, zmm28, zmm15                 ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm14, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vpternlogq  zmm31, zmm12, zmm14, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm12, zmm13, zmm16                 ; AES: round 3
-    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm13, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
-    vpternlogq  zmm29, zmm9, zmm13, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm9, zmm12, zmm17                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm12, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm13, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vpternlogq  zmm31, zmm12, zmm13, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
+    vpshufb     zmm22, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^3: C
+    vpaddd      zmm26, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm24, zmm25, zmm0                  ; C4·H^2: C
+    vpshufb     zmm25, zmm26, zmm0                  ; AES: counter block
+    vpaddd      zmm26, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm28, zmm23, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm23, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm29, zmm24, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vmovdqu64   zmm30, [rdi + 896]                  ; AES: k_0
+    vpternlogq  zmm28, zmm27, zmm29, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm22, zmm22, zmm30                 ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm30                 ; AES: + k_0
+    vpclmulqdq  zmm27, zmm23, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm26, zmm26, zmm30                 ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm30                   ; AES: + k_0
+    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm29, zmm24, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm25, zmm25, zmm2                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm2                  ; AES: round 1
+    vpternlogq  zmm27, zmm23, zmm29, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vpshufb     zmm2, zmm19, zmm0                   ; C5·H^1: C
+    vaesenc     zmm19, zmm22, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm25, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm24, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm26, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     zmm3, zmm19, zmm4                   ; AES: round 3
+    vpternlogq  zmm28, zmm23, zmm26, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm19, zmm22, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm22, zmm24, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm23, zmm25, zmm4                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vpclmulqdq  zmm4, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 4
+    vpternlogq  zmm27, zmm22, zmm4, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 4
+    vaesenc     zmm19, zmm23, zmm5                  ; AES: round 4
+    vpshufb     zmm18, zmm18, zmm0                  ; C2·H^4: C
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 5
+    vpclmulqdq  zmm22, zmm18, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vpternlogq  zmm28, zmm5, zmm22, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 6
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm12, zmm7, [rdi + 576], 0x10      ; C2·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vpternlogq  zmm29, zmm2, zmm12, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm8, zmm20                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm8, zmm9, zmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm10                   ; C1·H^5: A = X + C
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpternlogq  zmm31, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vpternlogq  zmm29, zmm7, zmm9, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vpxorq      zmm7, zmm31, zmm7                   ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 11
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 11
-    vpshufd     zmm9, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
-    vpternlogq  zmm29, zmm6, zmm9, 0x96             ; reduce: + HI
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 12
-    vaesenc     zmm9, zmm4, zmm25                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 13
-    vpxorq      xmm4, xmm6, xmm4                    ; lengths: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
-    vaesenc     zmm6, zmm8, zmm26                   ; AES: round 13
-    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm10, zmm27, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
-    vmovdqu64   [rbp], zmm5                         ; AES: written
-    vpclmulqdq  zmm1, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm7, zmm27, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
-    vpxorq      zmm1, zmm1, zmm29                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
-    vextracti64x4 ymm7, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vpxorq      ymm1, ymm1, ymm7                    ; reduce: add up the lanes
-    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
-    vextracti64x2 xmm7, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm8, zmm27, zmm11                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm9, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm10, xmm1, xmm7                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm2, zmm1, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm4, zmm2, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm6, zmm1, 0x96              ; C4: HI += it
-    vpshufb     zmm0, zmm5, zmm0                    ; C
-    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
-    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
+    vaesenc     zmm5, zmm19, zmm7                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm18, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vpternlogq  zmm27, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm3, zmm8                    ; AES: round 7
+    vaesenc     zmm3, zmm4, zmm8                    ; AES: round 7
+    vpshufb     zmm4, zmm17, zmm0                   ; C1·H^5: C
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 7
+    vpxorq      zmm4, zmm4, zmm16                   ; C1·H^5: A = X + C
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 8
+    vpclmulqdq  zmm6, zmm18, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 8
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm18, [rdi + 128], 0x11      ; C2·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 10
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vpxorq      zmm6, zmm28, zmm6                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 11
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 11
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vpternlogq  zmm27, zmm4, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm20, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 12
+    vpclmulqdq  xmm7, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm8, zmm1, zmm13                   ; AES: round 12
+    vaesenc     zmm9, zmm2, zmm14                   ; AES: round 13
+    vpxorq      xmm1, xmm4, xmm7                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 13
+    vaesenc     zmm5, zmm8, zmm14                   ; AES: round 13
+    vpclmulqdq  xmm8, xmm20, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      zmm7, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm7                         ; AES: written
+    vpclmulqdq  zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm6, zmm27                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vpxorq      ymm8, ymm6, ymm8                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm6, zmm15, zmm21                  ; AES: k_Nr + text
+    vaesenclast zmm6, zmm5, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm16, xmm8, xmm9                   ; reduce: add up the lanes
+    vpandq      zmm5, zmm6, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm3, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm3, [r11 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm3, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm1, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm3, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm3, [r11 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm1, zmm4, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r11 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm1, zmm4, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm16                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
-    vpshufb     zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C3·H^3: C
-    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
-    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C4·H^2: C
-    vpaddd      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm12, zmm12, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm30, zmm1, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm13, zmm13, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm28, zmm1, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm29, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm1, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm1, zmm1, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 1
-    vaesenc     zmm5, zmm8, zmm14                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm9, [rdi + 704], 0x10       ; C4·H^2: A0·K1
-    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 1
-    vaesenc     zmm13, zmm13, zmm14                 ; AES: round 1
-    vpternlogq  zmm28, zmm1, zmm8, 0x96             ; C5·H^1: HI += it
-    vaesenc     zmm1, zmm4, zmm14                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
-    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C5·H^1: C
-    vaesenc     zmm4, zmm5, zmm15                   ; AES: round 2
-    vaesenc     zmm5, zmm12, zmm15                  ; AES: round 2
-    vpclmulqdq  zmm8, zmm9, [rdi + 256], 0x01       ; C4·H^2: A1·B0
-    vaesenc     zmm12, zmm13, zmm15                 ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm13, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vpternlogq  zmm30, zmm8, zmm13, 0x96            ; C2·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vaesenc     zmm8, zmm12, zmm16                  ; AES: round 3
-    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm12, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vpternlogq  zmm28, zmm9, zmm12, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
-    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C2·H^4: C
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm12, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^5: LO += it
-    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpshufb     zmm22, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^3: C
+    vpaddd      zmm24, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpshufb     zmm25, zmm25, zmm0                  ; C4·H^2: C
+    vpaddd      zmm26, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm23, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm27, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm23, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm30, zmm25, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vmovdqu64   zmm31, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm22, zmm22, zmm31                 ; AES: + k_0
+    vpternlogq  zmm29, zmm28, zmm30, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm24, zmm24, zmm31                 ; AES: + k_0
+    vpclmulqdq  zmm28, zmm23, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm26, zmm26, zmm31                 ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm31                 ; AES: + k_0
+    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm1, zmm1, zmm31                   ; AES: + k_0
+    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm30, zmm25, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm24, zmm24, zmm2                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm2                  ; AES: round 1
+    vpternlogq  zmm28, zmm23, zmm30, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm23, zmm27, zmm2                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vpshufb     zmm2, zmm19, zmm0                   ; C5·H^1: C
+    vaesenc     zmm19, zmm22, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm24, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm25, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     zmm3, zmm19, zmm4                   ; AES: round 3
+    vpternlogq  zmm29, zmm24, zmm27, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm19, zmm22, zmm4                  ; AES: round 3
+    vaesenc     zmm22, zmm26, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm24, zmm25, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vpclmulqdq  zmm4, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
+    vpternlogq  zmm28, zmm24, zmm4, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 4
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 4
+    vpshufb     zmm18, zmm18, zmm0                  ; C2·H^4: C
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 5
+    vpclmulqdq  zmm5, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
+    vpclmulqdq  zmm23, zmm18, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 5
+    vpternlogq  zmm29, zmm5, zmm23, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 6
     vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
-    vpternlogq  zmm28, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm4, zmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm5, zmm20                   ; AES: round 7
-    vpshufb     zmm5, zmm6, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C1·H^5: C
-    vaesenc     zmm6, zmm8, zmm20                   ; AES: round 7
-    vpxorq      zmm5, zmm5, zmm10                   ; C1·H^5: A = X + C
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
+    vaesenc     zmm5, zmm19, zmm7                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
+    vpclmulqdq  zmm6, zmm18, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vaesenc     zmm19, zmm22, zmm7                  ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vpternlogq  zmm28, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm3, zmm8                    ; AES: round 7
+    vaesenc     zmm3, zmm5, zmm8                    ; AES: round 7
+    vpshufb     zmm5, zmm17, zmm0                   ; C1·H^5: C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 7
+    vaesenc     zmm6, zmm19, zmm8                   ; AES: round 7
+    vpxorq      zmm5, zmm5, zmm16                   ; C1·H^5: A = X + C
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 8
+    vpclmulqdq  zmm7, zmm18, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 8
+    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm18, [rdi + 128], 0x11      ; C2·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
     vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
     vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 10
     vpclmulqdq  zmm7, zmm5, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^5: LO += it
-    vaesenc     zmm0, zmm0, zmm24                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 10
+    vpxorq      zmm7, zmm29, zmm7                   ; C1·H^5: LO += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 11
     vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 11
     vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm24                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
     vpternlogq  zmm28, zmm5, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm3, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm8, zmm4, zmm25                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm3, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 12
-    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 13
-    vpxorq      xmm4, xmm5, xmm4                    ; lengths: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 13
-    vaesenc     zmm5, zmm8, zmm26                   ; AES: round 13
-    vpclmulqdq  xmm8, xmm3, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm9, zmm27, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm9                    ; AES: last round: the other text
-    vpxorq      xmm3, xmm8, xmm3                    ; lengths: HI += it
-    vmovdqu64   [rbp], zmm0                         ; AES: written
-    vpxorq      zmm8, zmm27, [r9 + 64]              ; AES: k_Nr + text
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm20, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 12
+    vpclmulqdq  xmm8, xmm20, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm9, zmm1, zmm13                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 13
+    vpxorq      xmm1, xmm5, xmm8                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm20, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 13
+    vaesenc     zmm8, zmm9, zmm14                   ; AES: round 13
+    vpclmulqdq  xmm10, xmm20, [rdi + 368], 0x11     ; lengths: A1·B1
+    vpxorq      zmm9, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm2, zmm9                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm5, xmm10                   ; lengths: HI += it
+    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
-    vpxorq      zmm7, zmm7, zmm28                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm8, zmm27, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm5                   ; AES: written
-    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
-    vpxorq      zmm8, zmm27, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 192], zmm6                   ; AES: written
-    vpxorq      zmm9, zmm27, zmm11                  ; AES: k_Nr + text
-    vpxorq      xmm10, xmm7, xmm8                   ; reduce: add up the lanes
-    vaesenclast zmm11, zmm1, zmm9                   ; AES: last round: the other text
-    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpclmulqdq  zmm7, zmm2, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm2, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm2, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm5, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm6, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpclmulqdq  zmm5, zmm2, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm3, zmm6, zmm2, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpclmulqdq  zmm2, zmm1, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm1, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm4, zmm2, zmm6, 0x96              ; C5: LO += it
-    vpternlogq  zmm3, zmm5, zmm1, 0x96              ; C5: HI += it
-    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
-    vpxorq      zmm0, zmm0, zmm10                   ; A = X + C
-    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm2, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm0, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C1: HI += it
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm7, zmm28                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm7, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm5, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      ymm7, ymm5, ymm10                   ; reduce: add up the lanes
+    vpxorq      zmm5, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vextracti64x2 xmm6, ymm7, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vpxorq      zmm10, zmm15, zmm21                 ; AES: k_Nr + text
+    vpxorq      xmm16, xmm7, xmm6                   ; reduce: add up the lanes
+    vaesenclast zmm6, zmm8, zmm10                   ; AES: last round: the other text
+    vpandq      zmm7, zmm6, [rsi + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm3, [r11 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm3, [r11 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm3, [r11 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm1, zmm8, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm3, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm3, [r11 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm3, [r11 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm1, zmm4, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r11 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm1, zmm4, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r11 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm1, zmm4, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm9, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm16                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [r11 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r11], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C1: A1·B1
+    vpternlogq  zmm1, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
 .rest_written:
-    lea         rdx, [rbp + rsi]                    ; the last register
-    cmp         rcx, 0x40
+    lea         rcx, [rbp + r8]                     ; the last register
+    cmp         rdx, 0x40
     jae         .rest_out_longest
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x31
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm0, zmm11, 0x02
-    vmovdqu64   [rdx], ymm11                        ; written
-    vmovdqu64   [rdx + 32], xmm0                    ; written
+    vextracti64x2 xmm3, zmm6, 0x02
+    vmovdqu64   [rcx], ymm6                         ; written
+    vmovdqu64   [rcx + 32], xmm3                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm1, zmm11, 0x03
-    vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
-    vpshufb     xmm1, xmm1, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    vextracti64x2 xmm4, zmm6, 0x03
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 48]        ; at the end
+    vpshufb     xmm3, xmm3, [rsi + rdx + 128]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
-    cmp         rcx, 0x21
+    cmp         rdx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm11                        ; written
-    vextracti64x2 xmm0, zmm11, 0x01
+    vmovdqu64   [rcx], ymm6                         ; written
+    vextracti64x2 xmm3, zmm6, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm1, zmm11, 0x02
-    vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
-    vpshufb     xmm1, xmm1, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    vextracti64x2 xmm4, zmm6, 0x02
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 32]        ; at the end
+    vpshufb     xmm3, xmm3, [rsi + rdx + 144]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x11
+    cmp         rdx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm11                        ; written
+    vmovdqu64   [rcx], xmm6                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm0, zmm11, 0x01
-    vpxorq      xmm0, xmm0, xmm11                   ; what the end differs by
-    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm1, xmm11, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    vextracti64x2 xmm3, zmm6, 0x01
+    vpxorq      xmm3, xmm3, xmm6                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rdx - 16]        ; at the end
+    vpshufb     xmm4, xmm6, [rsi + rdx + 160]       ; in front
+    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
-    cmp         rcx, 0x10
+    cmp         rdx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm11                        ; written
+    vmovdqu64   [rcx], xmm6                         ; written
     jmp         .rest_out_done
 .rest_out_under_16:
-    cmp         rcx, 0x08
+    cmp         rdx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rdx], xmm11, 0x00                  ; the first bytes
-    vpshufb     xmm0, xmm11, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
+    vpextrq     [rcx], xmm6, 0x00                   ; the first bytes
+    vpshufb     xmm3, xmm6, [rsi + rdx + 8]         ; the last bytes
+    vpextrq     [rcx + rdx - 8], xmm3, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
-    cmp         rcx, 0x04
+    cmp         rdx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rdx], xmm11                        ; the first bytes
-    vpshufb     xmm0, xmm11, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
+    vmovd       [rcx], xmm6                         ; the first bytes
+    vpshufb     xmm3, xmm6, [rsi + rdx + 12]        ; the last bytes
+    vmovd       [rcx + rdx - 4], xmm3               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rdx], xmm11, 0x00             ; the first bytes
-    mov         rdi, rcx
+    vpextrb     byte [rcx], xmm6, 0x00              ; the first bytes
+    mov         rdi, rdx
     shr         rdi, 0x01
-    vpshufb     xmm0, xmm11, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
-    vpshufb     xmm0, xmm11, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
+    vpshufb     xmm3, xmm6, [rsi + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm3, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm6, [rsi + rdx + 15]        ; the last bytes
+    vpextrb     byte [rcx + rdx - 1], xmm3, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm11                        ; written
+    vmovdqu64   [rcx], zmm6                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; reduce: as in memory
+    vpclmulqdq  zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .tagged:
@@ -6859,7 +6918,6 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
@@ -9109,32 +9167,31 @@ gcm256_avx512_k_clmul1_x20_short_open:
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         rbx, r13
     mov         r11, r12
-    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
-    vmovdqu64   zmm16, [rdi + 960]                  ; k_1
-    vmovdqu64   zmm17, [rdi + 1024]                 ; k_2
-    vmovdqu64   zmm18, [rdi + 1088]                 ; k_3
-    vmovdqu64   zmm19, [rdi + 1152]                 ; k_4
-    vmovdqu64   zmm20, [rdi + 1216]                 ; k_5
-    vmovdqu64   zmm21, [rdi + 1280]                 ; k_6
-    vmovdqu64   zmm22, [rdi + 1344]                 ; k_7
-    vmovdqu64   zmm23, [rdi + 1408]                 ; k_8
-    vmovdqu64   zmm24, [rdi + 1472]                 ; k_9
-    vmovdqu64   zmm25, [rdi + 1536]                 ; k_10
-    vmovdqu64   zmm26, [rdi + 1600]                 ; k_11
-    vmovdqu64   zmm27, [rdi + 1664]                 ; k_12
-    vmovdqu64   zmm29, [rdi + 1728]                 ; k_13
-    vmovdqu64   zmm30, [rdi + 1792]                 ; k_14
+    vmovdqu64   zmm15, [rdi + 960]                  ; k_1
+    vmovdqu64   zmm16, [rdi + 1024]                 ; k_2
+    vmovdqu64   zmm17, [rdi + 1088]                 ; k_3
+    vmovdqu64   zmm18, [rdi + 1152]                 ; k_4
+    vmovdqu64   zmm19, [rdi + 1216]                 ; k_5
+    vmovdqu64   zmm20, [rdi + 1280]                 ; k_6
+    vmovdqu64   zmm21, [rdi + 1344]                 ; k_7
+    vmovdqu64   zmm22, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm23, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm24, [rdi + 1536]                 ; k_10
+    vmovdqu64   zmm25, [rdi + 1600]                 ; k_11
+    vmovdqu64   zmm26, [rdi + 1664]                 ; k_12
+    vmovdqu64   zmm28, [rdi + 1728]                 ; k_13
+    vmovdqu64   zmm29, [rdi + 1792]                 ; k_14
     cmp         rbx, 321
     jae         .groups
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm7, r8
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm6, r8
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
     cmp         rbx, 0x41
     jae         .alone_more
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x11
     jae         .alone_from_17
     cmp         rbx, 0x01
@@ -9143,133 +9200,134 @@ gcm256_avx512_k_clmul1_x20_short_open:
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     xmm2, xmm2, [rdi + 960]             ; AES: round 1
-    vaesenc     xmm2, xmm2, [rdi + 1024]            ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, [rdi + 1088]            ; AES: round 3
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, [rdi + 1152]            ; AES: round 4
+    vmovdqu64   zmm4, [rdi + 896]                   ; AES: k_0
+    vpclmulqdq  xmm7, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpxorq      zmm4, zmm2, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     xmm4, xmm4, [rdi + 960]             ; AES: round 1
+    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x00       ; S: A0·K0
+    vaesenc     xmm4, xmm4, [rdi + 1024]            ; AES: round 2
+    vaesenc     xmm4, xmm4, [rdi + 1088]            ; AES: round 3
+    vpternlogq  xmm7, xmm2, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm4, [rdi + 1152]            ; AES: round 4
+    vpclmulqdq  xmm6, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
     vaesenc     xmm2, xmm2, [rdi + 1216]            ; AES: round 5
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
     vaesenc     xmm2, xmm2, [rdi + 1280]            ; AES: round 6
-    vpclmulqdq  xmm4, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpclmulqdq  xmm4, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
     vaesenc     xmm2, xmm2, [rdi + 1344]            ; AES: round 7
-    vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 8
     vpclmulqdq  xmm5, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, [rdi + 1408]            ; AES: round 8
     vaesenc     xmm2, xmm2, [rdi + 1472]            ; AES: round 9
-    vpternlogq  xmm8, xmm4, xmm5, 0x96              ; S: HI += it
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
     vaesenc     xmm2, xmm2, [rdi + 1536]            ; AES: round 10
-    vaesenc     xmm2, xmm2, [rdi + 1600]            ; AES: round 11
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     xmm2, xmm2, [rdi + 1600]            ; AES: round 11
     vaesenc     xmm2, xmm2, [rdi + 1664]            ; AES: round 12
-    vpxorq      xmm6, xmm7, xmm4                    ; S: LO += it
+    vpxorq      xmm5, xmm7, xmm4                    ; S: LO += it
     vaesenc     xmm2, xmm2, [rdi + 1728]            ; AES: round 13
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm6, xmm3                    ; S: HI += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_1:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jae         .alone_from_16
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
     cmp         rbx, 0x08
     jae         .alone_in_1_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .alone_in_1_under_4
-    vmovd       xmm7, [r9]                          ; the first bytes
-    vmovd       xmm8, [r9 + rbx - 4]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 20]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovd       xmm6, [r9]                          ; the first bytes
+    vmovd       xmm7, [r9 + rbx - 4]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 20]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_1_done
 .alone_in_1_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm7, rdx
+    vmovq       xmm6, rdx
     mov         edx, 0x00                           ; no byte stays
     mov         rdx, rbx
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x01
-    vporq       xmm7, xmm7, xmm8
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
     movzx       edx, byte [r9 + rbx - 1]            ; the last byte
-    vmovq       xmm8, rdx
+    vmovq       xmm7, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm8, xmm8, 0x02
-    vporq       xmm7, xmm7, xmm8
-    vpandq      xmm7, xmm7, [rcx + 112]             ; zero-padded
+    vpslldq     xmm7, xmm7, 0x02
+    vporq       xmm6, xmm6, xmm7
+    vpandq      xmm6, xmm6, [rcx + 112]             ; zero-padded
     jmp         .alone_in_1_done
 .alone_in_1_longest:
-    vmovq       xmm7, [r9]                          ; the first bytes
-    vmovq       xmm8, [r9 + rbx - 8]                ; the last bytes
-    vpshufb     xmm8, xmm8, [rcx + 24]              ; in their places
-    vporq       xmm7, xmm7, xmm8                    ; zero-padded
+    vmovq       xmm6, [r9]                          ; the first bytes
+    vmovq       xmm7, [r9 + rbx - 8]                ; the last bytes
+    vpshufb     xmm7, xmm7, [rcx + 24]              ; in their places
+    vporq       xmm6, xmm6, xmm7                    ; zero-padded
 .alone_in_1_done:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     cmp         rbx, 0x08
     jae         .alone_out_1_longest
     cmp         rbx, 0x04
@@ -9297,133 +9355,135 @@ gcm256_avx512_k_clmul1_x20_short_open:
 .alone_out_1_done:
     jmp         .alone_reduce
 .alone_from_16:
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm2                         ; written
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_from_17:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x31
     jae         .alone_from_49
     cmp         rbx, 0x21
     jae         .alone_from_33
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   xmm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vmovdqu64   [r11], xmm2                         ; written
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     vextracti64x2 xmm4, zmm2, 0x01
@@ -9436,66 +9496,67 @@ gcm256_avx512_k_clmul1_x20_short_open:
 .alone_from_33:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vmovdqu64   [r11], ymm2                         ; written
     vextracti64x2 xmm4, zmm2, 0x01
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
@@ -9507,72 +9568,72 @@ gcm256_avx512_k_clmul1_x20_short_open:
     vmovdqu64   [r11 + rbx - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_49:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .alone_from_64
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, rbx
-    vmovdqu64   ymm7, [r9]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r9 + rbx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r9]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r9 + rbx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vextracti64x2 xmm2, zmm4, 0x02
     vmovdqu64   [r11], ymm4                         ; written
     vmovdqu64   [r11 + 32], xmm2                    ; written
@@ -9585,63 +9646,64 @@ gcm256_avx512_k_clmul1_x20_short_open:
     vmovdqu64   [r11 + rbx - 16], xmm2              ; written
     jmp         .alone_reduce
 .alone_from_64:
-    vmovdqu64   zmm7, [r9]                          ; whole blocks
+    vmovdqu64   zmm6, [r9]                          ; whole blocks
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 368]
     sub         rdx, rcx                            ; H^(m+1)
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x00       ; lengths: A0·K0
+    vmovdqu64   zmm7, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm4, zmm4, zmm7                    ; AES: + k_0
+    vpxorq      zmm7, zmm2, zmm7                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
     vpclmulqdq  xmm8, xmm3, [rdx + 432], 0x00       ; S: A0·K0
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rdx + 432], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vpternlogq  xmm8, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 1
+    vpternlogq  xmm9, xmm2, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm4, xmm7, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 4
+    vpclmulqdq  xmm7, xmm3, [rdx + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 5
+    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpxorq      xmm6, xmm9, xmm5                    ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 448], 0x00       ; C1: A0·K0
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx], 0x01            ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
+    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpshufb     zmm7, zmm6, zmm0                    ; C
+    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdx + 448], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm7, [rdx], 0x01            ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 10
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
     vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm5, [rdx + 448], 0x10       ; C1: A0·K1
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C1: HI += it
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm7, [rdx + 448], 0x10       ; C1: A0·K1
+    vaesenc     xmm4, xmm4, xmm28                   ; AES: round 13
+    vaesenclast xmm4, xmm4, xmm29                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm7, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C1: HI += it
     vmovdqu64   [r11], zmm2                         ; written
     jmp         .alone_reduce
 .alone_more:
@@ -9656,38 +9718,38 @@ gcm256_avx512_k_clmul1_x20_short_open:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .alone_in_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_in_under_49
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vinserti64x2 zmm7, zmm7, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x03             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vinserti64x2 zmm6, zmm6, [r8 + 32], 0x02        ; and the third
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
     jmp         .alone_in_done
 .alone_in_under_49:
     cmp         rcx, 0x21
     jb          .alone_in_under_33
-    vmovdqu64   ymm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm7, zmm7, xmm8, 0x02             ; with them
+    vmovdqu64   ymm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
     jmp         .alone_in_done
 .alone_in_under_33:
     cmp         rcx, 0x11
     jb          .alone_in_under_17
-    vmovdqu64   xmm7, [r8]                          ; whole blocks
-    vmovdqu64   xmm8, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm8, xmm8, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; with them
+    vmovdqu64   xmm6, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm7, xmm7, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
     jmp         .alone_in_done
 .alone_in_under_17:
-    vmovdqu64   xmm7, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rdx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rdx + 32]              ; those of the last block, zero-padded
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_in_done
 .alone_in_longest:
-    vmovdqu64   zmm7, [r8]                          ; whole blocks
+    vmovdqu64   zmm6, [r8]                          ; whole blocks
 .alone_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
@@ -9698,503 +9760,509 @@ gcm256_avx512_k_clmul1_x20_short_open:
     jae         .alone_over_3
     cmp         rbx, 0x81
     jae         .alone_over_2
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm11, xmm5, [rdi + 816], 0x00      ; lengths: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm6, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm5, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm3, [r8 + 432], 0x00        ; S: A0·K0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vpternlogq  xmm10, xmm9, xmm2, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm4, zmm16                   ; AES: round 1
-    vaesenc     xmm4, xmm5, xmm16                   ; AES: round 1
-    vpclmulqdq  xmm9, xmm6, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 2
+    vmovdqu64   zmm8, [rdi + 896]                   ; AES: k_0
+    vpclmulqdq  xmm9, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpxorq      zmm7, zmm7, zmm8                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm8                    ; AES: + k_0
+    vpclmulqdq  xmm10, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpxorq      zmm2, zmm2, zmm8                    ; AES: + k_0
+    vpternlogq  xmm11, xmm9, xmm10, 0x96            ; S: LO += it
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm9, xmm5, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
     vpclmulqdq  xmm8, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 3
-    vpternlogq  xmm9, xmm6, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 4
-    vpxorq      xmm6, xmm10, xmm6                   ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vpshufb     zmm8, zmm7, zmm0                    ; C
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vpxorq      xmm5, xmm11, xmm5                   ; S: LO += it
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpshufb     zmm8, zmm6, zmm0                    ; C
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
     vpclmulqdq  zmm10, zmm8, [r8 + 512], 0x00       ; C2: A0·K0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
     vpclmulqdq  zmm11, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C2: LO += it
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
     vpxorq      xmm3, xmm9, xmm3                    ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
     vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     xmm4, xmm4, xmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
     vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 10
     vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 11
     vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
     vpclmulqdq  zmm9, zmm8, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
     vpclmulqdq  zmm10, zmm8, [r8], 0x01             ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm29                   ; AES: round 13
-    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; C1: LO += it
-    vaesenclast xmm4, xmm4, xmm30                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
-    vpxorq      zmm9, zmm30, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 13
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm2, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
+    vpxorq      zmm9, zmm29, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm8, [r8], 0x11              ; C1: A1·B1
-    vmovdqu64   [r11], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm4, zmm8, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm6, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm2, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_2:
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm12, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm12, xmm5, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm10, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpclmulqdq  xmm9, xmm5, [rdi + 368], 0x01       ; lengths: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
+    vmovdqu64   zmm10, [rdi + 896]                  ; AES: k_0
     vpclmulqdq  xmm11, xmm3, [r8 + 432], 0x00       ; S: A0·K0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpternlogq  xmm12, xmm10, xmm11, 0x96           ; S: LO += it
-    vpclmulqdq  xmm10, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm5, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm10                   ; AES: + k_0
+    vpternlogq  xmm12, xmm9, xmm11, 0x96            ; S: LO += it
+    vpxorq      zmm2, zmm2, zmm10                   ; AES: + k_0
+    vpclmulqdq  xmm10, xmm5, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
     vpclmulqdq  xmm9, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpternlogq  xmm10, xmm6, xmm9, 0x96             ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpxorq      xmm6, xmm12, xmm6                   ; S: LO += it
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
     vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
     vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
     vpclmulqdq  zmm11, zmm9, [r8 + 512], 0x00       ; C2: A0·K0
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
     vpclmulqdq  zmm12, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C2: LO += it
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
     vpxorq      xmm3, xmm10, xmm3                   ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
     vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
     vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
     vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vpshufb     zmm9, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vpshufb     zmm9, zmm6, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
     vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
     vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 10
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 10
     vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
     vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
     vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
     vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
     vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 13
     vpclmulqdq  zmm10, zmm9, [r8 + 448], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 13
     vpclmulqdq  zmm11, zmm9, [r8], 0x01             ; C1: A1·B0
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpternlogq  zmm6, zmm10, zmm11, 0x96            ; C1: LO += it
-    vpxorq      zmm2, zmm30, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C1: LO += it
+    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
     vpclmulqdq  zmm2, zmm9, [r8 + 448], 0x10        ; C1: A0·K1
-    vpxorq      zmm5, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm9, [r8], 0x11              ; C1: A1·B1
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm4, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm6, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm2, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .alone_over_4
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm13, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm13, xmm5, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm5, [rdi + 368], 0x01      ; lengths: A1·B0
     vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm11, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  xmm12, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpclmulqdq  xmm11, xmm3, [r8 + 432], 0x00       ; S: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpternlogq  xmm13, xmm11, xmm12, 0x96           ; S: LO += it
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm11, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm8, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm9, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm9, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
-    vpternlogq  xmm11, xmm5, xmm9, 0x96             ; S: HI += it
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vaesenc     zmm5, zmm6, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm9, zmm10, zmm17                  ; AES: round 2
-    vpxorq      xmm6, xmm13, xmm6                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
+    vmovdqu64   zmm12, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm12                   ; AES: + k_0
+    vpternlogq  xmm13, xmm10, xmm11, 0x96           ; S: LO += it
+    vpxorq      zmm8, zmm8, zmm12                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm12                   ; AES: + k_0
+    vpclmulqdq  xmm11, xmm5, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm4, zmm4, zmm12                   ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm12                   ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm10, xmm3, [r8 + 432], 0x10       ; S: A0·K1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpternlogq  xmm11, xmm5, xmm10, 0x96            ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vpxorq      xmm5, xmm13, xmm5                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
     vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
     vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
     vpclmulqdq  zmm12, zmm10, [r8 + 512], 0x00      ; C2: A0·K0
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
     vpclmulqdq  zmm13, zmm10, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C2: LO += it
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
     vpxorq      xmm3, xmm11, xmm3                   ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
     vpclmulqdq  zmm11, zmm10, [r8 + 512], 0x10      ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
     vpclmulqdq  zmm10, zmm10, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C2: HI += it
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
     vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
     vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
     vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
     vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
     vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C3: A0·K1
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
     vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
-    vpshufb     zmm10, zmm7, zmm0                   ; C
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 10
+    vpshufb     zmm10, zmm6, zmm0                   ; C
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 10
     vpclmulqdq  zmm11, zmm10, [r8 + 640], 0x00      ; C4: A0·K0
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 11
     vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
     vpclmulqdq  zmm11, zmm10, [r8 + 640], 0x10      ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
     vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
     vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 13
     vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 13
     vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 13
     vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x00      ; C1: A0·K0
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm30, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  zmm12, zmm10, [r8], 0x01            ; C1: A1·B0
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm2                         ; AES: written
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C1: LO += it
-    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C1: LO += it
+    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
     vpclmulqdq  zmm2, zmm10, [r8 + 448], 0x10       ; C1: A0·K1
-    vpxorq      zmm5, zmm30, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm10, [r8], 0x11             ; C1: A1·B1
-    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm4, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpxorq      zmm6, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm2, zmm8, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
-    vpshufb     zmm8, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm14, xmm6, [rdi + 816], 0x00      ; lengths: A0·K0
-    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm13, xmm5, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm5, [rdi + 368], 0x01      ; lengths: A1·B0
     vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm11, xmm6, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  xmm13, xmm3, [r8 + 432], 0x00       ; S: A0·K0
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
+    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm12, xmm3, [r8 + 432], 0x00       ; S: A0·K0
+    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpternlogq  xmm14, xmm11, xmm13, 0x96           ; S: LO += it
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm13, xmm6, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpxorq      zmm11, zmm12, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm6, xmm6, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpclmulqdq  xmm5, xmm3, [r8 + 432], 0x10        ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vpternlogq  xmm13, xmm6, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm5, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm9, zmm10, zmm16                  ; AES: round 1
-    vaesenc     zmm10, zmm11, zmm16                 ; AES: round 1
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vpxorq      xmm6, xmm14, xmm6                   ; S: LO += it
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vpternlogq  xmm13, xmm10, xmm12, 0x96           ; S: LO += it
+    vmovdqu64   zmm10, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: + k_0
+    vpclmulqdq  xmm12, xmm5, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm8, zmm8, zmm10                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm10                   ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm10                 ; AES: + k_0
+    vpclmulqdq  xmm5, xmm5, [rdi + 368], 0x11       ; lengths: A1·B1
+    vpxorq      zmm4, zmm4, zmm10                   ; AES: + k_0
+    vpxorq      zmm10, zmm2, zmm10                  ; AES: + k_0
+    vpclmulqdq  xmm2, xmm3, [r8 + 432], 0x10        ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vpternlogq  xmm12, xmm5, xmm2, 0x96             ; S: HI += it
+    vaesenc     zmm2, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm9, zmm15                   ; AES: round 1
+    vpclmulqdq  xmm5, xmm3, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm9, zmm11, zmm15                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpxorq      xmm5, xmm13, xmm5                   ; S: LO += it
+    vaesenc     xmm10, xmm10, xmm15                 ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
     vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vpclmulqdq  zmm12, zmm11, [r8 + 512], 0x00      ; C2: A0·K0
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     xmm10, xmm10, xmm16                 ; AES: round 2
+    vpclmulqdq  zmm13, zmm11, [r8 + 512], 0x00      ; C2: A0·K0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
     vpclmulqdq  zmm14, zmm11, [r8 + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpternlogq  zmm6, zmm12, zmm14, 0x96            ; C2: LO += it
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vpternlogq  zmm5, zmm13, zmm14, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     xmm10, xmm10, xmm17                 ; AES: round 3
     vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpxorq      xmm3, xmm13, xmm3                   ; S: HI += it
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vpxorq      xmm3, xmm12, xmm3                   ; S: HI += it
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
     vpclmulqdq  zmm12, zmm11, [r8 + 512], 0x10      ; C2: A0·K1
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     xmm10, xmm10, xmm18                 ; AES: round 4
     vpclmulqdq  zmm11, zmm11, [r8 + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
     vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C2: HI += it
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
     vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
+    vaesenc     xmm10, xmm10, xmm19                 ; AES: round 5
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
     vpclmulqdq  zmm12, zmm11, [r8 + 576], 0x00      ; C3: A0·K0
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
     vpclmulqdq  zmm13, zmm11, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
+    vaesenc     xmm10, xmm10, xmm20                 ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
     vpclmulqdq  zmm12, zmm11, [r8 + 576], 0x10      ; C3: A0·K1
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
     vpclmulqdq  zmm11, zmm11, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vaesenc     xmm10, xmm10, xmm21                 ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
     vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C3: HI += it
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
     vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     xmm10, xmm10, xmm22                 ; AES: round 8
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
     vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x00      ; C4: A0·K0
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
     vpclmulqdq  zmm13, zmm11, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C4: LO += it
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     xmm10, xmm10, xmm23                 ; AES: round 9
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C4: LO += it
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
     vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x10      ; C4: A0·K1
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 10
     vpclmulqdq  zmm11, zmm11, [r8 + 192], 0x11      ; C4: A1·B1
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 10
+    vaesenc     xmm10, xmm10, xmm24                 ; AES: round 10
     vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C4: HI += it
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
-    vpshufb     zmm11, zmm7, zmm0                   ; C
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vpshufb     zmm11, zmm6, zmm0                   ; C
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
     vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x00      ; C5: A0·K0
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
+    vaesenc     xmm10, xmm10, xmm25                 ; AES: round 11
     vpclmulqdq  zmm13, zmm11, [r8 + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 12
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C5: LO += it
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C5: LO += it
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
     vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x10      ; C5: A0·K1
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vaesenc     xmm10, xmm10, xmm26                 ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 13
     vpclmulqdq  zmm11, zmm11, [r8 + 256], 0x11      ; C5: A1·B1
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 13
     vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C5: HI += it
-    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 13
     vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
+    vaesenc     xmm10, xmm10, xmm28                 ; AES: round 13
+    vaesenclast xmm10, xmm10, xmm29                 ; AES: E_K(J_0)
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm30, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm11, [r8 + 448], 0x00       ; C1: A0·K0
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm12, zmm11, [r8], 0x01            ; C1: A1·B0
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rsp], xmm10                        ; AES: E_K(J_0), put aside
+    vpxorq      zmm10, zmm29, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm11, [r8 + 448], 0x00      ; C1: A0·K0
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm7                         ; AES: written
+    vpxorq      zmm7, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm11, [r8], 0x01            ; C1: A1·B0
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpternlogq  zmm6, zmm8, zmm12, 0x96             ; C1: LO += it
-    vpxorq      zmm2, zmm30, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm5, zmm12, zmm10, 0x96            ; C1: LO += it
+    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 128], zmm2                   ; AES: written
     vpclmulqdq  zmm2, zmm11, [r8 + 448], 0x10       ; C1: A0·K1
-    vpxorq      zmm5, zmm30, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vpxorq      zmm7, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm11, [r8], 0x11             ; C1: A1·B1
-    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm30, zmm7                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm4, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm7                   ; AES: written
+    vpxorq      zmm6, zmm29, zmm6                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
     vpternlogq  zmm3, zmm2, zmm8, 0x96              ; C1: HI += it
 .alone_written:
     lea         rdx, [r11 + rsi]                    ; the last register
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .alone_out_longest
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm2, zmm5, 0x02
-    vmovdqu64   [rdx], ymm5                         ; written
+    vextracti64x2 xmm2, zmm4, 0x02
+    vmovdqu64   [rdx], ymm4                         ; written
     vmovdqu64   [rdx + 32], xmm2                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm5, 0x03
+    vextracti64x2 xmm4, zmm4, 0x03
     vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
@@ -10205,10 +10273,10 @@ gcm256_avx512_k_clmul1_x20_short_open:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm5                         ; written
-    vextracti64x2 xmm2, zmm5, 0x01
+    vmovdqu64   [rdx], ymm4                         ; written
+    vextracti64x2 xmm2, zmm4, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm5, 0x02
+    vextracti64x2 xmm4, zmm4, 0x02
     vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
@@ -10218,30 +10286,30 @@ gcm256_avx512_k_clmul1_x20_short_open:
 .alone_out_under_33:
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm5                         ; written
+    vmovdqu64   [rdx], xmm4                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm2, zmm5, 0x01
-    vpxorq      xmm2, xmm2, xmm5                    ; what the end differs by
+    vextracti64x2 xmm2, zmm4, 0x01
+    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm5, [rsi + rcx + 160]       ; in front
+    vpshufb     xmm4, xmm4, [rsi + rcx + 160]       ; in front
     vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_under_17:
     vmovdqu64   xmm2, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpxorq      xmm4, xmm5, xmm2                    ; what the end differs by
+    vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
     vpshufb     xmm2, xmm2, [rsi + rcx + 176]       ; in front
     vpxorq      xmm2, xmm2, xmm4                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm5                         ; written
+    vmovdqu64   [rdx], zmm4                         ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
@@ -10252,321 +10320,330 @@ gcm256_avx512_k_clmul1_x20_short_open:
     vpxorq      xmm1, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm8, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
     vpshufb     zmm6, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm3, [rdi + 496], 0x00       ; S: A0·K0
-    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm7, xmm3, [rdi + 496], 0x00       ; S: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpxorq      xmm27, xmm7, xmm10                  ; S: LO += it
+    vpshufb     zmm7, zmm11, zmm0                   ; AES: counter block
+    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm12, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm13, zmm4, zmm7                   ; AES: 12 blocks ahead
-    vpxorq      xmm28, xmm9, xmm12                  ; S: LO += it
-    vpshufb     zmm9, zmm13, zmm0                   ; AES: counter block
-    vpaddd      zmm12, zmm4, zmm8                   ; AES: 16 blocks ahead
-    vmovdqu64   zmm13, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
-    vpshufb     zmm13, zmm13, zmm0                  ; C
-    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm14, zmm13, [rdi + 576], 0x00     ; C2: A0·K0
-    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm15, zmm13, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpternlogq  zmm28, zmm14, zmm15, 0x96           ; C2: LO += it
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm3, [rdi + 496], 0x10      ; S: A0·K1
-    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 1
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
+    vpaddd      zmm4, zmm4, zmm5                    ; AES: the next counters
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vmovdqu64   zmm12, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm6, zmm6, zmm12                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm11, [rdi + 576], 0x00     ; C2: A0·K0
+    vpxorq      zmm8, zmm8, zmm12                   ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm12                   ; AES: + k_0
+    vpclmulqdq  zmm14, zmm11, [rdi + 128], 0x01     ; C2: A1·B0
+    vpxorq      zmm7, zmm7, zmm12                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm12                 ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm12                   ; AES: + k_0
+    vpternlogq  zmm27, zmm13, zmm14, 0x96           ; C2: LO += it
+    vpclmulqdq  xmm12, xmm3, [rdi + 496], 0x10      ; S: A0·K1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
     vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
-    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 1
-    vpxorq      xmm15, xmm14, xmm3                  ; S: HI += it
-    vaesenc     zmm3, zmm6, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm6, zmm13, [rdi + 576], 0x10      ; C2: A0·K1
-    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 2
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 2
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
-    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 2
-    vpternlogq  zmm15, zmm6, zmm13, 0x96            ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vmovdqu64   zmm6, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 3
-    vaesenc     zmm11, zmm11, zmm18                 ; AES: round 3
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
-    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 3
-    vpclmulqdq  zmm13, zmm6, [rdi + 640], 0x00      ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm14, zmm6, [rdi + 192], 0x01      ; C3: A1·B0
-    vaesenc     zmm10, zmm10, zmm19                 ; AES: round 4
-    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 4
-    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 4
-    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C3: LO += it
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
-    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 4
-    vpclmulqdq  zmm13, zmm6, [rdi + 640], 0x10      ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C3: A1·B1
-    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 5
-    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 5
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 5
-    vpternlogq  zmm15, zmm13, zmm6, 0x96            ; C3: HI += it
-    vaesenc     zmm6, zmm12, zmm20                  ; AES: round 5
-    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 5
-    vmovdqu64   zmm12, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpshufb     zmm12, zmm12, zmm0                  ; C
-    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 6
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm13, zmm12, [rdi + 704], 0x00     ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
-    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm12, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C4: LO += it
-    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm12, [rdi + 704], 0x10     ; C4: A0·K1
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
-    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 7
-    vpclmulqdq  zmm12, zmm12, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpternlogq  zmm15, zmm13, zmm12, 0x96           ; C4: HI += it
-    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm23                 ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 8
-    vmovdqu64   zmm12, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
-    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 8
-    vpshufb     zmm12, zmm12, zmm0                  ; C
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm12, [rdi + 768], 0x00     ; C5: A0·K0
-    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm14, zmm12, [rdi + 320], 0x01     ; C5: A1·B0
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
-    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 9
-    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm13, zmm12, [rdi + 768], 0x10     ; C5: A0·K1
-    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 10
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 10
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm12, zmm12, [rdi + 320], 0x11     ; C5: A1·B1
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 10
-    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 10
-    vpternlogq  zmm15, zmm13, zmm12, 0x96           ; C5: HI += it
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
-    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 11
-    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
-    vpshufb     zmm12, zmm12, zmm0                  ; C
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 11
-    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 11
-    vpclmulqdq  zmm13, zmm12, [rdi + 512], 0x00     ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 12
-    vaesenc     zmm10, zmm10, zmm27                 ; AES: round 12
-    vpclmulqdq  zmm14, zmm12, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 12
-    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C1: LO += it
-    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 12
-    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 12
-    vpclmulqdq  zmm13, zmm12, [rdi + 512], 0x10     ; C1: A0·K1
-    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
-    vaesenc     zmm10, zmm10, zmm29                 ; AES: round 13
-    vpclmulqdq  zmm12, zmm12, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 13
-    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
-    vpternlogq  zmm15, zmm13, zmm12, 0x96           ; C1: HI += it
-    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 13
-    vaesenc     xmm2, xmm2, xmm29                   ; AES: round 13
-    vpclmulqdq  zmm12, zmm28, zmm1, 0x10            ; reduce: LO0·Q'
-    vaesenclast xmm2, xmm2, xmm30                   ; AES: E_K(J_0)
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vpxorq      xmm13, xmm12, xmm3                  ; S: HI += it
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 1
+    vpclmulqdq  zmm3, zmm11, [rdi + 576], 0x10      ; C2: A0·K1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm11, zmm11, [rdi + 128], 0x11     ; C2: A1·B1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
+    vpternlogq  zmm13, zmm3, zmm11, 0x96            ; C2: HI += it
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 2
+    vmovdqu64   zmm3, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm11, zmm3, [rdi + 640], 0x00      ; C3: A0·K0
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 3
+    vpclmulqdq  zmm12, zmm3, [rdi + 192], 0x01      ; C3: A1·B0
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vpternlogq  zmm27, zmm11, zmm12, 0x96           ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm11, zmm3, [rdi + 640], 0x10      ; C3: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vpternlogq  zmm13, zmm11, zmm3, 0x96            ; C3: HI += it
+    vaesenc     zmm3, zmm7, zmm19                   ; AES: round 5
+    vaesenc     zmm7, zmm10, zmm19                  ; AES: round 5
+    vmovdqu64   zmm10, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 6
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm10, [rdi + 704], 0x00     ; C4: A0·K0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm10, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 7
+    vpternlogq  zmm27, zmm11, zmm12, 0x96           ; C4: LO += it
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [rdi + 704], 0x10     ; C4: A0·K1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 8
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C4: HI += it
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vmovdqu64   zmm10, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 8
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x00     ; C5: A0·K0
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm10, [rdi + 320], 0x01     ; C5: A1·B0
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 9
+    vpternlogq  zmm27, zmm11, zmm12, 0x96           ; C5: LO += it
+    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x10     ; C5: A0·K1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm10, [rdi + 320], 0x11     ; C5: A1·B1
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm24                   ; AES: round 10
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C5: HI += it
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm10, [rdi + 512], 0x00     ; C1: A0·K0
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 12
+    vpclmulqdq  zmm12, zmm10, [rdi + 64], 0x01      ; C1: A1·B0
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vpternlogq  zmm27, zmm11, zmm12, 0x96           ; C1: LO += it
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm10, [rdi + 512], 0x10     ; C1: A0·K1
+    vaesenc     zmm6, zmm6, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm10, [rdi + 64], 0x11      ; C1: A1·B1
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 13
+    vpternlogq  zmm13, zmm11, zmm10, 0x96           ; C1: HI += it
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm28                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm27, zmm1, 0x10            ; reduce: LO0·Q'
+    vaesenclast xmm2, xmm2, xmm29                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpshufd     zmm13, zmm28, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm2, zmm30, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm13, zmm15, zmm12, 0x96           ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vextracti64x4 ymm3, zmm13, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm30, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      ymm3, ymm13, ymm3                   ; reduce: add up the lanes
-    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
-    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm10, zmm30, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
-    vpxorq      xmm10, xmm3, xmm2                   ; reduce: add up the lanes
-    vmovdqu64   [r11 + 192], zmm9                   ; AES: written
-    vpxorq      zmm2, zmm30, [r9 + 256]             ; AES: k_Nr + text
+    vpshufd     zmm11, zmm27, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm29, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm11, zmm13, zmm10, 0x96           ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm6, zmm11, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      ymm6, ymm11, ymm6                   ; reduce: add up the lanes
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vextracti64x2 xmm2, ymm6, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      xmm6, xmm6, xmm2                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
     add         r11, 320
     sub         rbx, 320
     cmp         rbx, 321
     jb          .rest
+    vmovdqu64   zmm2, [rdi + 896]                   ; k_0
+    vpaddd      zmm3, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm3, zmm3, zmm0                    ; counter block
+    vpxorq      zmm27, zmm3, zmm2                   ; + k_0
+    vpshufd     zmm2, zmm2, 0xff
+    mov         ecx, 34952
+    kmovq       k1, rcx                             ; the last word of each lane
 .group:
-    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm6, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm6, zmm6, zmm0                    ; AES: counter block
-    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^3: C
-    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vmovdqu64   zmm11, [r9 + 192]                   ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm12, zmm4, zmm7                   ; AES: 12 blocks ahead
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^2: C
-    vpaddd      zmm13, zmm4, zmm8                   ; AES: 16 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C3·H^3: A0·K0
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
-    vpclmulqdq  zmm14, zmm3, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm6, zmm6, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm15, zmm11, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm9, zmm9, zmm5                    ; AES: + k_0
-    vpxorq      zmm12, zmm12, zmm5                  ; AES: + k_0
-    vpternlogq  zmm28, zmm14, zmm15, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm31, zmm3, [rdi + 640], 0x10      ; C3·H^3: A0·K1
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3·H^3: A1·B1
-    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 1
-    vaesenc     zmm13, zmm13, zmm16                 ; AES: round 1
-    vpclmulqdq  zmm14, zmm11, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 2
-    vpternlogq  zmm31, zmm3, zmm14, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm3, zmm9, zmm17                   ; AES: round 2
-    vmovdqu64   zmm9, [r9 + 256]                    ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 2
-    vaesenc     zmm13, zmm13, zmm17                 ; AES: round 2
-    vpshufb     zmm9, zmm9, zmm0                    ; C5·H^1: C
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm14, zmm11, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 3
-    vpclmulqdq  zmm15, zmm9, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm13, zmm13, zmm18                 ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vpternlogq  zmm28, zmm14, zmm15, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm19                 ; AES: round 4
-    vpclmulqdq  zmm14, zmm9, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 5
-    vpternlogq  zmm31, zmm11, zmm14, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vaesenc     zmm11, zmm12, zmm20                 ; AES: round 5
+    vpshufd     zmm3, zmm4, 0x00                    ; AES
+    vmovdqu64   zmm7, [r9 + 128]                    ; C3·H^3: C, bytes as in memory
+    vpaddd      zmm4, zmm4, zmm5                    ; AES: the next counters
+    vpshufb     zmm7, zmm7, zmm0                    ; C3·H^3: C
+    vpaddd      zmm8, zmm3, [rel gcm256_avx512_k_clmul1_x20_short_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: as in memory
+    vmovdqu64   zmm9, [r9 + 192]                    ; C4·H^2: C, bytes as in memory
+    vpxorq      zmm8, zmm8, zmm2                    ; AES: + k_0
+    vmovdqa64   zmm10, zmm27
+    vpshufd     zmm10{k1}, zmm8, 0xff               ; AES
+    vpshufb     zmm9, zmm9, zmm0                    ; C4·H^2: C
+    vmovdqa64   zmm11, zmm27
+    vpshufd     zmm11{k1}, zmm8, 0xaa               ; AES
+    vmovdqa64   zmm12, zmm27
+    vpshufd     zmm12{k1}, zmm8, 0x55               ; AES
+    vpclmulqdq  zmm30, zmm7, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vmovdqa64   zmm13, zmm27
+    vpshufd     zmm13{k1}, zmm8, 0x00               ; AES
+    vpaddd      zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x20_short_words_1]  ; AES: four registers' numbers
+    vpclmulqdq  zmm8, zmm7, [rdi + 192], 0x01       ; C3·H^3: A1·B0
+    vpshufb     zmm3, zmm3, zmm0                    ; AES: as in memory
+    vpxorq      zmm3, zmm3, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm9, [rdi + 704], 0x00      ; C4·H^2: A0·K0
+    vpshufd     zmm27{k1}, zmm3, 0xff               ; AES
+    vpternlogq  zmm30, zmm8, zmm14, 0x96            ; C5·H^1: LO += it
+    vaesenc     zmm3, zmm10, zmm15                  ; AES: round 1
+    vpclmulqdq  zmm31, zmm7, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vaesenc     zmm8, zmm11, zmm15                  ; AES: round 1
+    vaesenc     zmm10, zmm12, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm7, zmm7, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vaesenc     zmm11, zmm13, zmm15                 ; AES: round 1
+    vaesenc     zmm12, zmm27, zmm15                 ; AES: round 1
+    vpclmulqdq  zmm13, zmm9, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vpternlogq  zmm31, zmm7, zmm13, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm7, zmm10, zmm16                  ; AES: round 2
+    vaesenc     zmm10, zmm11, zmm16                 ; AES: round 2
+    vmovdqu64   zmm11, [r9 + 256]                   ; C5·H^1: C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
+    vpshufb     zmm11, zmm11, zmm0                  ; C5·H^1: C
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 3
+    vpclmulqdq  zmm13, zmm9, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vaesenc     zmm10, zmm10, zmm17                 ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm14, zmm11, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vpternlogq  zmm30, zmm13, zmm14, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm13, zmm11, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 5
+    vpternlogq  zmm31, zmm9, zmm13, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm9, zmm10, zmm19                  ; AES: round 5
+    vaesenc     zmm10, zmm12, zmm19                 ; AES: round 5
     vmovdqu64   zmm12, [r9 + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm13, zmm13, zmm20                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
     vpshufb     zmm12, zmm12, zmm0                  ; C2·H^4: C
-    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm14, zmm9, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vaesenc     zmm11, zmm11, zmm21                 ; AES: round 6
-    vaesenc     zmm13, zmm13, zmm21                 ; AES: round 6
-    vpclmulqdq  zmm15, zmm12, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 7
-    vpternlogq  zmm28, zmm14, zmm15, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vaesenc     zmm11, zmm11, zmm22                 ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm13, zmm13, zmm22                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm14, zmm12, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm6, zmm6, zmm23                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpternlogq  zmm31, zmm9, zmm14, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm9, zmm11, zmm23                  ; AES: round 8
-    vaesenc     zmm11, zmm13, zmm23                 ; AES: round 8
-    vmovdqu64   zmm13, [r9]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm24                   ; AES: round 9
-    vpshufb     zmm13, zmm13, zmm0                  ; C1·H^5: C
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 9
-    vpxorq      zmm10, zmm13, zmm10                 ; C1·H^5: A = X + C
-    vaesenc     zmm11, zmm11, zmm24                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm13, zmm12, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm14, zmm10, [rdi + 512], 0x00     ; C1·H^5: A0·K0
-    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 10
-    vaesenc     zmm11, zmm11, zmm25                 ; AES: round 10
-    vpternlogq  zmm28, zmm13, zmm14, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm12, zmm12, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm13, zmm10, [rdi + 512], 0x10     ; C1·H^5: A0·K1
-    vaesenc     zmm11, zmm11, zmm26                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
-    vpternlogq  zmm31, zmm12, zmm13, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 12
-    vpclmulqdq  zmm12, zmm10, [rdi + 64], 0x01      ; C1·H^5: A1·B0
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 12
-    vaesenc     zmm9, zmm9, zmm27                   ; AES: round 12
-    vpxorq      zmm12, zmm28, zmm12                 ; C1·H^5: LO += it
-    vaesenc     zmm11, zmm11, zmm27                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
-    vpclmulqdq  zmm10, zmm10, [rdi + 64], 0x11      ; C1·H^5: A1·B1
-    vaesenc     zmm6, zmm6, zmm29                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm29                   ; AES: round 13
-    vpshufd     zmm13, zmm12, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm9, zmm9, zmm29                   ; AES: round 13
-    vaesenc     zmm11, zmm11, zmm29                 ; AES: round 13
-    vpternlogq  zmm31, zmm10, zmm13, 0x96           ; reduce: + HI
-    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm10, zmm12, zmm1, 0x10            ; reduce: LO0·Q'
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm10, zmm10, zmm31                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vextracti64x4 ymm2, zmm10, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm6, zmm30, [r9 + 128]             ; AES: k_Nr + text
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm13, zmm11, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm10, zmm10, zmm20                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm14, zmm12, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpternlogq  zmm30, zmm13, zmm14, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm11, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm12, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 8
+    vpternlogq  zmm31, zmm11, zmm13, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 8
+    vmovdqu64   zmm11, [r9]                         ; C1·H^5: C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpshufb     zmm11, zmm11, zmm0                  ; C1·H^5: C
+    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vpxorq      zmm6, zmm11, zmm6                   ; C1·H^5: A = X + C
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 10
+    vpclmulqdq  zmm11, zmm12, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 10
+    vpclmulqdq  zmm13, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 10
+    vpternlogq  zmm30, zmm11, zmm13, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm12, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
+    vpclmulqdq  zmm12, zmm6, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vpternlogq  zmm31, zmm11, zmm12, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm6, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
+    vpxorq      zmm11, zmm30, zmm11                 ; C1·H^5: LO += it
+    vaesenc     zmm3, zmm3, zmm28                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm7, zmm7, zmm28                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 13
+    vpshufd     zmm12, zmm11, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 13
+    vpternlogq  zmm31, zmm6, zmm12, 0x96            ; reduce: + HI
+    vpxorq      zmm6, zmm29, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vpxorq      ymm2, ymm10, ymm2                   ; reduce: add up the lanes
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm30, [r9 + 192]             ; AES: k_Nr + text
-    vextracti64x2 xmm6, ymm2, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpxorq      xmm10, xmm2, xmm6                   ; reduce: add up the lanes
-    vpxorq      zmm2, zmm30, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm11, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
+    vpclmulqdq  zmm6, zmm11, zmm1, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm6, zmm6, zmm31                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
+    vextracti64x4 ymm3, zmm6, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vpxorq      ymm3, ymm6, ymm3                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vpxorq      zmm6, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vextracti64x2 xmm7, ymm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm6                   ; AES: written
+    vpxorq      xmm6, xmm3, xmm7                    ; reduce: add up the lanes
+    vpxorq      zmm3, zmm29, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
     add         r9, 320                             ; next group
     add         r11, 320
     sub         rbx, 320
@@ -10589,55 +10666,54 @@ gcm256_avx512_k_clmul1_x20_short_open:
     mov         rsi, rbx
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
     vmovdqu64   ymm3, [r8]                          ; whole blocks
     vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm9, zmm3, xmm6, 0x03             ; with them
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm3, xmm5, 0x03             ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
     vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm9, zmm3, xmm6, 0x02             ; with them
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm3, xmm5, 0x02             ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_in_under_17
     vmovdqu64   xmm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm6, [r8 + rcx - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm9, ymm3, xmm6, 0x01             ; with them
+    vmovdqu64   xmm5, [r8 + rcx - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm3, xmm5, 0x01             ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm9, [r8]                          ; whole blocks
+    vmovdqu64   xmm7, [r8]                          ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
     cmp         rcx, 0x08
     jb          .rest_in_under_8
     vmovq       xmm3, [r8]                          ; the first bytes
-    vmovq       xmm6, [r8 + rcx - 8]                ; the last bytes
-    vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
-    vporq       xmm9, xmm3, xmm6                    ; zero-padded
+    vmovq       xmm5, [r8 + rcx - 8]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
+    vporq       xmm7, xmm3, xmm5                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
     vmovd       xmm3, [r8]                          ; the first bytes
-    vmovd       xmm6, [r8 + rcx - 4]                ; the last bytes
-    vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
-    vporq       xmm9, xmm3, xmm6                    ; zero-padded
+    vmovd       xmm5, [r8 + rcx - 4]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rdx + 20]              ; in their places
+    vporq       xmm7, xmm3, xmm5                    ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       ebp, byte [r8]                      ; byte 0
@@ -10646,479 +10722,486 @@ gcm256_avx512_k_clmul1_x20_short_open:
     mov         rbp, rcx
     shr         rbp, 0x01
     movzx       ebp, byte [r8 + rbp]                ; byte n >> 1
-    vmovq       xmm6, rbp
+    vmovq       xmm5, rbp
     mov         ebp, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm3, xmm3, xmm6
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm3, xmm3, xmm5
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm6, r8
+    vmovq       xmm5, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm3, xmm3, xmm6
-    vpandq      xmm9, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm3, xmm3, xmm5
+    vpandq      xmm7, xmm3, [rdx + 112]             ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm9, [r8]                          ; whole blocks
+    vmovdqu64   zmm7, [r8]                          ; whole blocks
 .rest_in_done:
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         r8, [rdi + 368]
     sub         r8, rdx                             ; H^(m+1)
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0xc1
     jae         .rest_over_3
     cmp         rbx, 0x81
     jae         .rest_over_2
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x41
     jae         .rest_over_1
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  xmm4, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, [rdi + 896]             ; AES: + k_0
     vpclmulqdq  xmm5, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
-    vpxorq      xmm6, xmm4, xmm5                    ; lengths: LO += it
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpshufb     zmm4, zmm9, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm10                   ; A = X + C
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm4, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 8
-    vpternlogq  zmm6, zmm5, zmm7, 0x96              ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 1
+    vpxorq      xmm5, xmm4, xmm5                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 4
+    vpxorq      zmm4, zmm4, zmm6                    ; A = X + C
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm4, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 8
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 9
+    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm24                   ; AES: round 10
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm7, zmm3, zmm26                   ; AES: round 11
-    vpxorq      xmm3, xmm5, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm7, zmm27                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
-    vpclmulqdq  zmm5, zmm4, [r8 + 448], 0x10        ; C1: A0·K1
-    vpxorq      zmm7, zmm30, zmm9                   ; AES: k_Nr + text
+    vaesenc     zmm8, zmm3, zmm25                   ; AES: round 11
+    vpxorq      xmm3, xmm6, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x10        ; C1: A0·K1
+    vpxorq      zmm7, zmm29, zmm7                   ; AES: k_Nr + text
     vpclmulqdq  zmm4, zmm4, [r8], 0x11              ; C1: A1·B1
-    vaesenclast zmm9, zmm2, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm5, zmm4, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vaesenclast zmm7, zmm2, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_1:
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm7, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      xmm6, xmm6, xmm7                    ; lengths: LO += it
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
-    vpshufb     zmm5, zmm9, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vmovdqu64   zmm9, [rdi + 896]                   ; AES: k_0
+    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vpxorq      zmm3, zmm3, zmm9                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vpshufb     zmm8, zmm7, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x00        ; C2: A0·K0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 4
+    vpclmulqdq  xmm9, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm10, zmm3, zmm19                  ; AES: round 5
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm3, zmm21                   ; AES: round 6
-    vpxorq      xmm3, xmm7, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm4, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm8, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpternlogq  zmm3, zmm7, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vpxorq      zmm5, zmm5, zmm10                   ; A = X + C
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm5, [r8], 0x01              ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
-    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C1: LO += it
-    vpxorq      zmm7, zmm30, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C1: A0·K1
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpclmulqdq  zmm4, zmm5, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm30, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm7, zmm4, 0x96              ; C1: HI += it
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpxorq      xmm3, xmm9, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm10, zmm20                  ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm8, [r8 + 512], 0x10        ; C2: A0·K1
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpternlogq  zmm3, zmm9, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vpxorq      zmm6, zmm8, zmm6                    ; A = X + C
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x00        ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vpclmulqdq  zmm9, zmm6, [r8], 0x01              ; C1: A1·B0
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 13
+    vpternlogq  zmm5, zmm8, zmm9, 0x96              ; C1: LO += it
+    vpxorq      zmm8, zmm29, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x10        ; C1: A0·K1
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpclmulqdq  zmm2, zmm6, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm6, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpaddd      zmm7, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm8, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      xmm6, xmm6, xmm8                    ; lengths: LO += it
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
-    vmovdqu64   zmm8, [r9 + 64]                     ; C, bytes as in memory
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpshufb     zmm5, zmm8, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm8, zmm5, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm5, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vpternlogq  zmm6, zmm8, zmm11, 0x96             ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vaesenc     zmm11, zmm3, zmm19                  ; AES: round 4
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
+    vmovdqu64   zmm9, [rdi + 896]                   ; AES: k_0
+    vpxorq      zmm3, zmm3, zmm9                    ; AES: + k_0
+    vmovdqu64   zmm10, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm8, zmm8, zmm9                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm9                    ; AES: + k_0
+    vpshufb     zmm9, zmm10, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x00       ; C2: A0·K0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 3
+    vpclmulqdq  xmm10, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpxorq      xmm3, xmm8, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm11, zmm20                  ; AES: round 5
-    vpclmulqdq  zmm8, zmm5, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpshufb     zmm5, zmm9, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm5, [r8 + 576], 0x00        ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm5, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpternlogq  zmm6, zmm8, zmm11, 0x96             ; C3: LO += it
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [r8 + 576], 0x10        ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vpternlogq  zmm3, zmm8, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vaesenc     zmm5, zmm7, zmm26                   ; AES: round 11
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vpxorq      zmm7, zmm7, zmm10                   ; A = X + C
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x00        ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm11, zmm7, [r8], 0x01             ; C1: A1·B0
-    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm6, zmm8, zmm11, 0x96             ; C1: LO += it
-    vmovdqu64   [r11], zmm2                         ; AES: written
-    vpxorq      zmm2, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm7, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
-    vpclmulqdq  zmm2, zmm7, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm30, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
+    vaesenc     zmm11, zmm3, zmm18                  ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vpxorq      xmm3, xmm10, xmm2                   ; lengths: HI += it
+    vaesenc     zmm2, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm4, zmm11, zmm19                  ; AES: round 5
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C2: A0·K1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vpshufb     zmm9, zmm7, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x00       ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [r8 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm9, [r8 + 576], 0x10       ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 10
+    vpclmulqdq  zmm9, zmm9, [r8 + 128], 0x11        ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vpxorq      zmm6, zmm9, zmm6                    ; A = X + C
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm6, [r8 + 448], 0x00        ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm6, [r8], 0x01             ; C1: A1·B0
+    vpxorq      zmm11, zmm29, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm9, zmm10, 0x96             ; C1: LO += it
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm29, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm6, [r8 + 448], 0x10        ; C1: A0·K1
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vpclmulqdq  zmm4, zmm6, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm6, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm2, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm9, zmm4, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 257
     jae         .rest_over_4
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
     vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm11, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpaddd      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpxorq      xmm6, xmm6, xmm11                   ; lengths: LO += it
-    vpaddd      zmm4, zmm4, zmm7                    ; AES: 12 blocks ahead
+    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
+    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm5                    ; AES: + k_0
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vpxorq      zmm11, zmm12, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm7, [r8 + 512], 0x00        ; C2: A0·K0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 1
-    vpclmulqdq  zmm12, zmm7, [r8 + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm11, zmm11, zmm16                 ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
-    vpternlogq  zmm6, zmm5, zmm12, 0x96             ; C2: LO += it
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 2
-    vaesenc     zmm5, zmm8, zmm17                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenc     zmm11, zmm11, zmm17                 ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
+    vmovdqu64   zmm9, [r9 + 64]                     ; C, bytes as in memory
+    vmovdqu64   zmm11, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm3, zmm3, zmm11                   ; AES: + k_0
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm11                 ; AES: + k_0
+    vpclmulqdq  zmm12, zmm9, [r8 + 512], 0x00       ; C2: A0·K0
+    vpxorq      zmm4, zmm4, zmm11                   ; AES: + k_0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 1
+    vpclmulqdq  zmm11, zmm9, [r8 + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
+    vpternlogq  zmm5, zmm12, zmm11, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 2
+    vpclmulqdq  xmm11, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 2
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm12, zmm3, zmm18                  ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vpxorq      xmm3, xmm8, xmm2                    ; lengths: HI += it
-    vaesenc     zmm2, zmm11, zmm18                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm8, zmm7, [r8 + 512], 0x10        ; C2: A0·K1
-    vaesenc     zmm11, zmm12, zmm19                 ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm7, zmm7, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpternlogq  zmm3, zmm8, zmm7, 0x96              ; C2: HI += it
-    vaesenc     zmm7, zmm11, zmm20                  ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm8, [r8 + 576], 0x00       ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm12, zmm8, [r8 + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C3: LO += it
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm8, [r8 + 576], 0x10       ; C3: A0·K1
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [r8 + 128], 0x11        ; C3: A1·B1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
-    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
-    vpshufb     zmm8, zmm9, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm8, [r8 + 640], 0x00       ; C4: A0·K0
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
-    vpclmulqdq  zmm12, zmm8, [r8 + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
-    vpternlogq  zmm6, zmm11, zmm12, 0x96            ; C4: LO += it
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm11, zmm8, [r8 + 640], 0x10       ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm8, [r8 + 192], 0x11        ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 12
-    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C4: HI += it
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
-    vpxorq      zmm8, zmm8, zmm10                   ; A = X + C
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
-    vpxorq      zmm10, zmm30, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm11, zmm8, [r8 + 448], 0x00       ; C1: A0·K0
-    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
-    vmovdqu64   [r11], zmm7                         ; AES: written
-    vpclmulqdq  zmm7, zmm8, [r8], 0x01              ; C1: A1·B0
-    vpxorq      zmm10, zmm30, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm6, zmm11, zmm7, 0x96             ; C1: LO += it
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm30, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm8, [r8 + 448], 0x10        ; C1: A0·K1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm12, zmm3, zmm17                  ; AES: round 3
+    vpxorq      xmm3, xmm11, xmm2                   ; lengths: HI += it
+    vaesenc     zmm2, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm8, zmm10, zmm17                  ; AES: round 3
+    vpclmulqdq  zmm10, zmm9, [r8 + 512], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vaesenc     zmm11, zmm12, zmm18                 ; AES: round 4
+    vpclmulqdq  zmm9, zmm9, [r8 + 64], 0x11         ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vpternlogq  zmm3, zmm10, zmm9, 0x96             ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm11, zmm19                  ; AES: round 5
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x00      ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C3: LO += it
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [r8 + 576], 0x10      ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
+    vpshufb     zmm10, zmm7, zmm0                   ; C
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm10, [r8 + 640], 0x00      ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm10, [r8 + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 10
+    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; C4: LO += it
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm10, [r8 + 640], 0x10      ; C4: A0·K1
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm10, [r8 + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 13
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 13
+    vpxorq      zmm6, zmm10, zmm6                   ; A = X + C
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 13
+    vpxorq      zmm10, zmm29, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm6, [r8 + 448], 0x00       ; C1: A0·K0
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm9                         ; AES: written
+    vpclmulqdq  zmm9, zmm6, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm29, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm11, zmm9, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm29, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm6, [r8 + 448], 0x10        ; C1: A0·K1
+    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 128], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm8, [r8], 0x11              ; C1: A1·B1
-    vpxorq      zmm5, zmm30, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm7, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm2, zmm6, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm6, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm9, zmm2, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_4:
     vpshufb     zmm3, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpaddd      zmm11, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm12, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpaddd      zmm13, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm13, zmm13, zmm0                  ; AES: counter block
-    vpxorq      xmm6, xmm6, xmm12                   ; lengths: LO += it
-    vpaddd      zmm7, zmm4, zmm7                    ; AES: 12 blocks ahead
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vmovdqu64   zmm12, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm4, zmm4, zmm8                    ; AES: 16 blocks ahead
+    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpaddd      zmm8, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpaddd      zmm10, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
+    vpaddd      zmm9, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
+    vmovdqu64   zmm11, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm8, zmm12, zmm0                   ; C
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm12, zmm8, [r8 + 512], 0x00       ; C2: A0·K0
-    vpxorq      zmm13, zmm13, zmm5                  ; AES: + k_0
-    vpxorq      zmm7, zmm7, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm8, [r8 + 64], 0x01        ; C2: A1·B0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 1
-    vpternlogq  zmm6, zmm12, zmm14, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm11, zmm16                  ; AES: round 1
-    vaesenc     zmm11, zmm13, zmm16                 ; AES: round 1
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vmovdqu64   zmm12, [rdi + 896]                  ; AES: k_0
+    vpxorq      zmm3, zmm3, zmm12                   ; AES: + k_0
+    vpclmulqdq  zmm13, zmm11, [r8 + 512], 0x00      ; C2: A0·K0
+    vpxorq      zmm8, zmm8, zmm12                   ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm12                 ; AES: + k_0
+    vpclmulqdq  zmm14, zmm11, [r8 + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm9, zmm9, zmm12                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm12                   ; AES: + k_0
+    vpternlogq  zmm5, zmm13, zmm14, 0x96            ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 1
     vpclmulqdq  xmm12, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 1
     vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenc     zmm13, zmm3, zmm17                  ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 2
+    vaesenc     zmm13, zmm3, zmm16                  ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 2
     vpxorq      xmm3, xmm12, xmm2                   ; lengths: HI += it
-    vaesenc     zmm2, zmm11, zmm17                  ; AES: round 2
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 2
-    vpclmulqdq  zmm11, zmm8, [r8 + 512], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 2
-    vaesenc     zmm12, zmm13, zmm18                 ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 3
-    vpclmulqdq  zmm8, zmm8, [r8 + 64], 0x11         ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 3
-    vpternlogq  zmm3, zmm11, zmm8, 0x96             ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 3
-    vaesenc     zmm8, zmm12, zmm19                  ; AES: round 4
-    vmovdqu64   zmm11, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 4
-    vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 4
-    vpclmulqdq  zmm12, zmm11, [r8 + 576], 0x00      ; C3: A0·K0
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 5
-    vpclmulqdq  zmm13, zmm11, [r8 + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 5
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm12, zmm11, [r8 + 576], 0x10      ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm11, [r8 + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 6
-    vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C3: HI += it
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 7
+    vaesenc     zmm2, zmm10, zmm16                  ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 2
+    vpclmulqdq  zmm10, zmm11, [r8 + 512], 0x10      ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 2
+    vaesenc     zmm12, zmm13, zmm17                 ; AES: round 3
+    vpclmulqdq  zmm11, zmm11, [r8 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 3
+    vpternlogq  zmm3, zmm10, zmm11, 0x96            ; C2: HI += it
+    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 3
+    vmovdqu64   zmm10, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm11, zmm12, zmm18                 ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 4
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 4
+    vpclmulqdq  zmm12, zmm10, [r8 + 576], 0x00      ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 4
+    vaesenc     zmm11, zmm11, zmm19                 ; AES: round 5
+    vpclmulqdq  zmm13, zmm10, [r8 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 5
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C3: LO += it
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 5
+    vpclmulqdq  zmm12, zmm10, [r8 + 576], 0x10      ; C3: A0·K1
+    vaesenc     zmm11, zmm11, zmm20                 ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm10, [r8 + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 6
+    vpternlogq  zmm3, zmm12, zmm10, 0x96            ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 6
+    vaesenc     zmm10, zmm11, zmm21                 ; AES: round 7
     vmovdqu64   zmm11, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 7
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm22                 ; AES: round 8
     vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x00      ; C4: A0·K0
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 8
     vpclmulqdq  zmm13, zmm11, [r8 + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm7, zmm7, zmm23                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 8
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C4: LO += it
-    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm24                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm22                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 8
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C4: LO += it
+    vaesenc     zmm10, zmm10, zmm23                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm23                   ; AES: round 9
     vpclmulqdq  zmm12, zmm11, [r8 + 640], 0x10      ; C4: A0·K1
-    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm24                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm23                   ; AES: round 9
     vpclmulqdq  zmm11, zmm11, [r8 + 192], 0x11      ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm24                 ; AES: round 10
     vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C4: HI += it
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 10
-    vpshufb     zmm11, zmm9, zmm0                   ; C
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm24                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm24                   ; AES: round 10
+    vpshufb     zmm11, zmm7, zmm0                   ; C
+    vaesenc     zmm9, zmm9, zmm24                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm24                   ; AES: round 10
     vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x00      ; C5: A0·K0
-    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm26                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm25                 ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
     vpclmulqdq  zmm13, zmm11, [r8 + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 11
-    vpternlogq  zmm6, zmm12, zmm13, 0x96            ; C5: LO += it
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 11
-    vaesenc     zmm8, zmm8, zmm27                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
+    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; C5: LO += it
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
     vpclmulqdq  zmm12, zmm11, [r8 + 704], 0x10      ; C5: A0·K1
-    vaesenc     zmm5, zmm5, zmm27                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
     vpclmulqdq  zmm11, zmm11, [r8 + 256], 0x11      ; C5: A1·B1
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm29                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
     vpternlogq  zmm3, zmm12, zmm11, 0x96            ; C5: HI += it
-    vaesenc     zmm5, zmm5, zmm29                   ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm29                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm28                 ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm28                   ; AES: round 13
     vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm29                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm29                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm28                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm28                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm28                   ; AES: round 13
     vpshufb     zmm11, zmm11, zmm0                  ; C
-    vpxorq      zmm12, zmm30, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm12                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm11, zmm10                 ; A = X + C
-    vmovdqu64   [r11], zmm8                         ; AES: written
-    vpxorq      zmm8, zmm30, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm11, zmm10, [r8 + 448], 0x00      ; C1: A0·K0
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm5, zmm10, [r8], 0x01             ; C1: A1·B0
-    vpxorq      zmm8, zmm30, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm6, zmm11, zmm5, 0x96             ; C1: LO += it
+    vpxorq      zmm12, zmm29, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm12                 ; AES: last round: the other text
+    vpxorq      zmm6, zmm11, zmm6                   ; A = X + C
+    vmovdqu64   [r11], zmm10                        ; AES: written
+    vpxorq      zmm10, zmm29, [r9 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm6, [r8 + 448], 0x00       ; C1: A0·K0
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm8                    ; AES: written
+    vpclmulqdq  zmm8, zmm6, [r8], 0x01              ; C1: A1·B0
+    vpxorq      zmm10, zmm29, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm5, zmm11, zmm8, 0x96             ; C1: LO += it
     vmovdqu64   [r11 + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm30, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm10, [r8 + 448], 0x10       ; C1: A0·K1
-    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm29, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x10        ; C1: A0·K1
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm10, [r8], 0x11             ; C1: A1·B1
-    vpxorq      zmm7, zmm30, zmm9                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm4, zmm7                    ; AES: last round: the other text
-    vpternlogq  zmm3, zmm5, zmm2, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm2, zmm6, [r8], 0x11              ; C1: A1·B1
+    vpxorq      zmm6, zmm29, zmm7                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [r11 + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm2, zmm9, 0x02
-    vmovdqu64   [rdx], ymm9                         ; written
+    vextracti64x2 xmm2, zmm7, 0x02
+    vmovdqu64   [rdx], ymm7                         ; written
     vmovdqu64   [rdx + 32], xmm2                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm9, 0x03
+    vextracti64x2 xmm4, zmm7, 0x03
     vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm2, xmm2, [rsi + rcx + 128]       ; in front
@@ -11128,10 +11211,10 @@ gcm256_avx512_k_clmul1_x20_short_open:
 .rest_out_under_49:
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx], ymm9                         ; written
-    vextracti64x2 xmm2, zmm9, 0x01
+    vmovdqu64   [rdx], ymm7                         ; written
+    vextracti64x2 xmm2, zmm7, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm9, 0x02
+    vextracti64x2 xmm4, zmm7, 0x02
     vpxorq      xmm4, xmm4, xmm2                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm2, xmm2, [rsi + rcx + 144]       ; in front
@@ -11139,56 +11222,54 @@ gcm256_avx512_k_clmul1_x20_short_open:
     vmovdqu64   [rdx + rcx - 16], xmm2              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx], xmm9                         ; written
+    vmovdqu64   [rdx], xmm7                         ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm2, zmm9, 0x01
-    vpxorq      xmm2, xmm2, xmm9                    ; what the end differs by
+    vextracti64x2 xmm2, zmm7, 0x01
+    vpxorq      xmm2, xmm2, xmm7                    ; what the end differs by
     vpshufb     xmm2, xmm2, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm9, [rsi + rcx + 160]       ; in front
+    vpshufb     xmm4, xmm7, [rsi + rcx + 160]       ; in front
     vpxorq      xmm2, xmm4, xmm2                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm2              ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx], xmm9                         ; written
+    vmovdqu64   [rdx], xmm7                         ; written
     jmp         .rest_out_done
 .rest_out_under_16:
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rdx], xmm9, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm9, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx], xmm7, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm7, [rsi + rcx + 8]         ; the last bytes
     vpextrq     [rdx + rcx - 8], xmm2, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rdx], xmm9                         ; the first bytes
-    vpshufb     xmm2, xmm9, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx], xmm7                         ; the first bytes
+    vpshufb     xmm2, xmm7, [rsi + rcx + 12]        ; the last bytes
     vmovd       [rdx + rcx - 4], xmm2               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rdx], xmm9, 0x00              ; the first bytes
+    vpextrb     byte [rdx], xmm7, 0x00              ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm2, xmm9, [rsi + rdi + 16]
+    vpshufb     xmm2, xmm7, [rsi + rdi + 16]
     vpextrb     byte [rdx + rdi], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm9, [rsi + rcx + 15]        ; the last bytes
+    vpshufb     xmm2, xmm7, [rsi + rcx + 15]        ; the last bytes
     vpextrb     byte [rdx + rcx - 1], xmm2, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx], zmm9                         ; written
+    vmovdqu64   [rdx], zmm7                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm3, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
@@ -11201,7 +11282,6 @@ gcm256_avx512_k_clmul1_x20_short_open:
 .wanted:
     lea         rcx, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r10
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jae         .given_longest
     cmp         r10, 0x08
@@ -11228,6 +11308,7 @@ gcm256_avx512_k_clmul1_x20_short_open:
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .clear_last
 .clear_blocks:
@@ -11242,7 +11323,6 @@ gcm256_avx512_k_clmul1_x20_short_open:
     sub         rax, r13
     cmp         r13, 0x08
     jae         .clear_few_longest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x04
     jb          .clear_few_under_4
     lea         rax, [rel gcm256_avx512_k_clmul1_x20_short_bytes]

@@ -8,10 +8,10 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, rdx, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack; see each function
 ; cpu        aesni pclmulqdq sse2 sse4_1 ssse3
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      195 instructions: clmul 13, load 20, other 96, shuffle 13, store 8, xor 45
+; group      221 instructions: clmul 13, load 23, other 119, shuffle 13, store 8, xor 45
 ;
 ; ctx        688 bytes, aligned to 16; only init writes it
 ;            16 bytes for each power, H^9 first: C1 from byte 0, C2 from byte 144, R from byte 288; round keys from byte 432
@@ -290,7 +290,7 @@ gcm_sse_winograd_clmul1_x8_compact_init:
 ; void gcm_sse_winograd_clmul1_x8_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_sse_winograd_clmul1_x8_compact_encrypt:function (gcm_sse_winograd_clmul1_x8_compact_encrypt.end - gcm_sse_winograd_clmul1_x8_compact_encrypt)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_encrypt:
@@ -312,7 +312,7 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
 ; void gcm_sse_winograd_clmul1_x8_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_sse_winograd_clmul1_x8_compact_decrypt:function (gcm_sse_winograd_clmul1_x8_compact_decrypt.end - gcm_sse_winograd_clmul1_x8_compact_decrypt)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_decrypt:
@@ -334,7 +334,7 @@ gcm_sse_winograd_clmul1_x8_compact_decrypt:
 ; int gcm_sse_winograd_clmul1_x8_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_sse_winograd_clmul1_x8_compact_seal:function (gcm_sse_winograd_clmul1_x8_compact_seal.end - gcm_sse_winograd_clmul1_x8_compact_seal)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_seal:
@@ -356,7 +356,7 @@ gcm_sse_winograd_clmul1_x8_compact_seal:
 ; int gcm_sse_winograd_clmul1_x8_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_sse_winograd_clmul1_x8_compact_open:function (gcm_sse_winograd_clmul1_x8_compact_open.end - gcm_sse_winograd_clmul1_x8_compact_open)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_open:
@@ -473,17 +473,17 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     movzx       ebx, byte [rsi]                     ; byte 0
     movq        xmm3, rbx
     movzx       ebx, byte [rsi + rbp]               ; byte r >> 1
-    movq        xmm0, rbx
+    movq        xmm1, rbx
     shl         rbp, 0x03
-    movq        xmm1, rbp
-    psllq       xmm0, xmm1                          ; into place
+    movq        xmm0, rbp
+    psllq       xmm1, xmm0                          ; into place
     sub         r12, 0x01
     movzx       esi, byte [rsi + r12]               ; byte r - 1
     movq        xmm2, rsi
     shl         r12, 0x03
-    movq        xmm1, r12
-    psllq       xmm2, xmm1                          ; into place
-    por         xmm3, xmm0
+    movq        xmm0, r12
+    psllq       xmm2, xmm0                          ; into place
+    por         xmm3, xmm1
     por         xmm3, xmm2                          ; C_last, zero-padded
 .iv_padded:
     pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
@@ -610,17 +610,17 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     movzx       edx, byte [rcx]                     ; byte 0
     movq        xmm3, rdx
     movzx       edx, byte [rcx + rsi]               ; byte r >> 1
-    movq        xmm0, rdx
+    movq        xmm1, rdx
     shl         rsi, 0x03
-    movq        xmm1, rsi
-    psllq       xmm0, xmm1                          ; into place
+    movq        xmm0, rsi
+    psllq       xmm1, xmm0                          ; into place
     sub         rbx, 0x01
     movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     movq        xmm2, rcx
     shl         rbx, 0x03
-    movq        xmm1, rbx
-    psllq       xmm2, xmm1                          ; into place
-    por         xmm3, xmm0
+    movq        xmm0, rbx
+    psllq       xmm2, xmm0                          ; into place
+    por         xmm3, xmm1
     por         xmm3, xmm2                          ; C_last, zero-padded
 .aad_padded:
     pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
@@ -641,8 +641,8 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm0, xmm1                          ; + HI
     pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
 .aad_absorbed:
-    mov         rbx, r14
-    mov         rcx, r13
+    mov         rbp, r14
+    mov         rbx, r13
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .crypt
 .text:
@@ -650,25 +650,25 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X
     movdqu      xmm14, [rsi]                        ; counter block
     pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
-    mov         rbx, r9
+    mov         rbp, r9
     mov         r9, rcx
-    mov         rcx, r8
+    mov         rbx, r8
     mov         rax, rdx
     mov         r10, rsi
 .crypt:
-    cmp         rbx, 0x80
+    cmp         rbp, 0x80
     jb          .rest
-    mov         rsi, r9                             ; what is hashed
-    mov         edx, 0x00                           ; 1 while nothing is hashed yet
+    mov         rdx, r9                             ; what is hashed
+    mov         ecx, 0x00                           ; 1 while nothing is hashed yet
     cmp         r11, 0x02
     jb          .turn
-    mov         edx, 0x01
-    mov         rsi, rcx
+    mov         ecx, 0x01
+    mov         rdx, rbx
     jmp         .turn
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    mov         edx, 0x00
+    mov         ecx, 0x00
 .turn:
     movdqa      xmm6, xmm14
     pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
@@ -706,11 +706,12 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm3, xmm3
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
-    mov         ebp, 0x10                           ; place of k_1, from k_0
+    mov         esi, 0x10                           ; place of k_1, from k_0
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    movdqu      xmm0, [rdi + rbp + 432]             ; k_i
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -719,14 +720,14 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    cmp         rdx, 0x01
+    cmp         rcx, 0x01
     je          .alone_0
-    movdqu      xmm0, [rsi + rbp + 16]              ; C, bytes as in memory
+    movdqu      xmm0, [rdx + rsi + 16]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rbp + 32]              ; T = A + C1
+    pxor        xmm1, [rdi + rsi + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rbp + 176]             ; U = A + C2
+    pxor        xmm2, [rdi + rsi + 176]             ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
@@ -734,7 +735,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm4, xmm1                          ; LO += it
     pxor        xmm5, xmm2                          ; HI += it
 .alone_0:
-    movdqu      xmm0, [rdi + rbp + 448]             ; k_i
+    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -743,14 +744,14 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    cmp         rdx, 0x01
+    cmp         rcx, 0x01
     je          .alone_1
-    movdqu      xmm0, [rsi + rbp + 32]              ; C, bytes as in memory
+    movdqu      xmm0, [rdx + rsi + 32]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rbp + 48]              ; T = A + C1
+    pxor        xmm1, [rdi + rsi + 48]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rbp + 192]             ; U = A + C2
+    pxor        xmm2, [rdi + rsi + 192]             ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
@@ -758,11 +759,11 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm4, xmm1                          ; LO += it
     pxor        xmm5, xmm2                          ; HI += it
 .alone_1:
-    add         rbp, 0x20
-    cmp         rbp, 0x70
+    add         rsi, 0x20
+    cmp         rsi, 0x70
     jb          .pairs
 .after_pairs:
-    movdqu      xmm0, [rdi + rbp + 432]             ; k_i
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -771,34 +772,57 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    add         rbp, 0x10
-    cmp         rdx, 0x01
-    je          .nothing_hashed
-    movdqu      xmm1, [rsi]                         ; C, bytes as in memory
-    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm0, [rsi + 16]                    ; C, bytes as in memory
+    cmp         rcx, 0x01
+    je          .nothing_0
+    movdqu      xmm0, [rdx + 16]                    ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm1, xmm15                         ; A = X + C
+    movdqa      xmm1, xmm0
+    pxor        xmm1, [rdi + 32]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 32]                    ; T = A + C1
-    movdqa      xmm15, xmm0
-    pxor        xmm15, [rdi + 176]                  ; U = A + C2
+    pxor        xmm2, [rdi + 176]                   ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
-    pclmulqdq   xmm15, xmm15, 0x10                  ; U0·U1
-    pxor        xmm3, xmm0                          ; S += it
-    pxor        xmm4, xmm2                          ; LO += it
-    pxor        xmm5, xmm15                         ; HI += it
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rdi + 16]                    ; T = A + C1
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 160]                   ; U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm3, xmm1                          ; S += it
-    pxor        xmm4, xmm0                          ; LO += it
+    pxor        xmm3, xmm0                          ; S += it
+    pxor        xmm4, xmm1                          ; LO += it
     pxor        xmm5, xmm2                          ; HI += it
+.nothing_0:
+    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    cmp         rcx, 0x01
+    je          .nothing_1
+    movdqu      xmm0, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm0, xmm15                         ; A = X + C
+    movdqa      xmm1, xmm0
+    pxor        xmm1, [rdi + 16]                    ; T = A + C1
+    movdqa      xmm2, xmm0
+    pxor        xmm2, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm3, xmm0                          ; S += it
+    pxor        xmm4, xmm1                          ; LO += it
+    pxor        xmm5, xmm2                          ; HI += it
+.nothing_1:
+    movdqu      xmm0, [rdi + rsi + 464]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    cmp         rcx, 0x01
+    je          .nothing_2
     pxor        xmm4, xmm3                          ; LO += S
     pxor        xmm5, xmm3                          ; HI += S
     pxor        xmm5, [rdi + 304]                   ; HI minus the key terms
@@ -807,11 +831,14 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pshufd      xmm0, xmm4, 0x4e                    ; (LO1, LO0)
     pxor        xmm0, xmm5                          ; + HI
     pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
-    add         rsi, 0x80
-.nothing_hashed:
-    mov         rdx, [rdi + 672]                    ; place of k_Nr, from k_0
+    add         rdx, 0x80
+.nothing_2:
+    add         rsi, 0x30
+    mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
+    cmp         rsi, rcx
+    je          .ciphered
 .cipher:
-    movdqu      xmm0, [rdi + rbp + 432]             ; k_i
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -820,7 +847,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    movdqu      xmm0, [rdi + rbp + 448]             ; k_i
+    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -829,47 +856,49 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    add         rbp, 0x20
-    cmp         rdx, rbp
+    add         rsi, 0x20
+    cmp         rcx, rsi
     ja          .cipher
 .after_cipher:
-    movdqu      xmm0, [rdi + rbp + 432]             ; k_i
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+.ciphered:
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
     movdqu      xmm1, [r9]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm6, xmm1                          ; last round: the other text
-    movdqu      [rcx], xmm6                         ; written
+    movdqu      [rbx], xmm6                         ; written
     movdqu      xmm1, [r9 + 16]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm7, xmm1                          ; last round: the other text
-    movdqu      [rcx + 16], xmm7                    ; written
+    movdqu      [rbx + 16], xmm7                    ; written
     movdqu      xmm1, [r9 + 32]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm8, xmm1                          ; last round: the other text
-    movdqu      [rcx + 32], xmm8                    ; written
+    movdqu      [rbx + 32], xmm8                    ; written
     movdqu      xmm1, [r9 + 48]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm9, xmm1                          ; last round: the other text
-    movdqu      [rcx + 48], xmm9                    ; written
+    movdqu      [rbx + 48], xmm9                    ; written
     movdqu      xmm1, [r9 + 64]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm10, xmm1                         ; last round: the other text
-    movdqu      [rcx + 64], xmm10                   ; written
+    movdqu      [rbx + 64], xmm10                   ; written
     movdqu      xmm1, [r9 + 80]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm11, xmm1                         ; last round: the other text
-    movdqu      [rcx + 80], xmm11                   ; written
+    movdqu      [rbx + 80], xmm11                   ; written
     movdqu      xmm1, [r9 + 96]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm12, xmm1                         ; last round: the other text
-    movdqu      [rcx + 96], xmm12                   ; written
+    movdqu      [rbx + 96], xmm12                   ; written
     movdqu      xmm1, [r9 + 112]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm13, xmm1                         ; last round: the other text
-    movdqu      [rcx + 112], xmm13                  ; written
+    movdqu      [rbx + 112], xmm13                  ; written
     add         r9, 0x80                            ; next group
-    add         rcx, 0x80
-    sub         rbx, 0x80
-    cmp         rbx, 0x80
+    add         rbx, 0x80
+    sub         rbp, 0x80
+    cmp         rbp, 0x80
     jae         .group
 .after_group:
     cmp         r11, 0x02
@@ -877,17 +906,17 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    mov         edx, 0x10                           ; place of k_1, from k_0
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    mov         ecx, 0x10                           ; place of k_1, from k_0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
-    movdqu      xmm0, [rsi + rdx + 16]              ; C, bytes as in memory
+    movdqu      xmm0, [rdx + rcx + 16]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm3, [rsi + rdx + 32]              ; C, bytes as in memory
+    movdqu      xmm3, [rdx + rcx + 32]              ; C, bytes as in memory
     pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rdx + 32]              ; T = A + C1
+    pxor        xmm1, [rdi + rcx + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rdx + 176]             ; U = A + C2
+    pxor        xmm2, [rdi + rcx + 176]             ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
@@ -895,44 +924,44 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm5, xmm1                          ; LO += it
     pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + rdx + 48]              ; T = A + C1
+    pxor        xmm0, [rdi + rcx + 48]              ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + rdx + 192]             ; U = A + C2
+    pxor        xmm1, [rdi + rcx + 192]             ; U = A + C2
     pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
     pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
     pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
     pxor        xmm4, xmm3                          ; S += it
     pxor        xmm5, xmm0                          ; LO += it
     pxor        xmm6, xmm1                          ; HI += it
-    add         rdx, 0x20
-    cmp         rdx, 0x70
+    add         rcx, 0x20
+    cmp         rcx, 0x70
     jb          .last_pairs
 .last_after_pairs:
-    movdqu      xmm1, [rsi]                         ; C, bytes as in memory
-    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm0, [rsi + 16]                    ; C, bytes as in memory
+    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm0, [rdx + 16]                    ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm1, xmm15                         ; A = X + C
+    pxor        xmm3, xmm15                         ; A = X + C
+    movdqa      xmm1, xmm0
+    pxor        xmm1, [rdi + 32]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 32]                    ; T = A + C1
-    movdqa      xmm3, xmm0
-    pxor        xmm3, [rdi + 176]                   ; U = A + C2
+    pxor        xmm2, [rdi + 176]                   ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
-    pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm2                          ; LO += it
-    pxor        xmm6, xmm3                          ; HI += it
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rdi + 16]                    ; T = A + C1
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 160]                   ; U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm4, xmm1                          ; S += it
-    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
     pxor        xmm6, xmm2                          ; HI += it
+    movdqa      xmm0, xmm3
+    pxor        xmm0, [rdi + 16]                    ; T = A + C1
+    movdqa      xmm1, xmm3
+    pxor        xmm1, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
     pxor        xmm5, xmm4                          ; LO += S
     pxor        xmm6, xmm4                          ; HI += S
     pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
@@ -942,24 +971,24 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm0, xmm6                          ; + HI
     pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
 .rest:
-    lea         rbp, [rdi + 128]
+    lea         rsi, [rdi + 128]
     cmp         r11, 0x00
     je          .counted
     cmp         r11, 0x03
     je          .counted
-    cmp         rbx, 0x00
+    cmp         rbp, 0x00
     je          .hashed_all
-    add         rbp, 0x10                           ; no block of lengths follows
+    add         rsi, 0x10                           ; no block of lengths follows
 .counted:
     movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]  ; positions
-    lea         rdx, [rbx + 15]
-    and         rdx, -16
-    sub         rbp, rdx
-    movdqu      xmm1, [rbp + 288]                   ; R: the key terms of all powers that are met
+    lea         rcx, [rbp + 15]
+    and         rcx, -16
+    sub         rsi, rcx
+    movdqu      xmm1, [rsi + 288]                   ; R: the key terms of all powers that are met
     pxor        xmm7, xmm7
     pxor        xmm8, xmm8
     pxor        xmm9, xmm9
-    cmp         rbx, 0x00
+    cmp         rbp, 0x00
     je          .written
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
@@ -978,29 +1007,29 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
     movdqu      xmm2, [rdi + 432]                   ; k_0
     pxor        xmm5, xmm2                          ; + k_0
-    mov         esi, 0x10                           ; place of k_1, from k_0
-    movdqu      xmm2, [rdi + rsi + 432]             ; k_i
+    mov         edx, 0x10                           ; place of k_1, from k_0
+    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
     aesenc      xmm5, xmm2                          ; round i
-    add         rsi, 0x10
-    mov         rdx, [rdi + 672]                    ; place of k_Nr, from k_0
+    add         rdx, 0x10
+    mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block_round:
-    movdqu      xmm2, [rdi + rsi + 432]             ; k_i
+    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
     aesenc      xmm5, xmm2                          ; round i
-    movdqu      xmm2, [rdi + rsi + 448]             ; k_i
+    movdqu      xmm2, [rdi + rdx + 448]             ; k_i
     aesenc      xmm5, xmm2                          ; round i
-    add         rsi, 0x20
-    cmp         rdx, rsi
+    add         rdx, 0x20
+    cmp         rcx, rdx
     ja          .block_round
 .after_block_round:
-    movdqu      xmm2, [rdi + rsi + 432]             ; k_i
+    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
     aesenclast  xmm5, xmm2                          ; keystream
-    cmp         rbx, 0x10
+    cmp         rbp, 0x10
     jb          .partial
     movdqu      xmm6, [r9]                          ; text
     pxor        xmm5, xmm6                          ; the other text
-    movdqu      [rcx], xmm5                         ; written
+    movdqu      [rbx], xmm5                         ; written
     cmp         r11, 0x02
     jb          .block_chosen
     movdqa      xmm6, xmm5
@@ -1008,123 +1037,123 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     jmp         .hashed
 .partial:
     pxor        xmm6, xmm6
-    cmp         rbx, 0x08
+    cmp         rbp, 0x08
     jb          .partial_under8
     movq        xmm6, [r9]                          ; bytes 0..7
-    movq        xmm3, [r9 + rbx - 8]                ; the last 8 bytes
-    mov         rdx, rbx
-    shl         rdx, 0x03
-    sub         rdx, 0x78
-    neg         rdx                                 ; 8·(15 - r) bits
-    movq        xmm2, rdx
+    movq        xmm3, [r9 + rbp - 8]                ; the last 8 bytes
+    mov         rcx, rbp
+    shl         rcx, 0x03
+    sub         rcx, 0x78
+    neg         rcx                                 ; 8·(15 - r) bits
+    movq        xmm2, rcx
     psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
     psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
     punpcklqdq  xmm6, xmm3                          ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under8:
-    cmp         rbx, 0x04
+    cmp         rbp, 0x04
     jb          .partial_under4
     movd        xmm6, [r9]                          ; bytes 0..3
-    movd        xmm3, [r9 + rbx - 4]                ; the last 4 bytes
-    mov         rdx, rbx
-    shl         rdx, 0x03
-    sub         rdx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm2, rdx
+    movd        xmm3, [r9 + rbp - 4]                ; the last 4 bytes
+    mov         rcx, rbp
+    shl         rcx, 0x03
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
+    movq        xmm2, rcx
     psllq       xmm3, xmm2                          ; into place
     por         xmm6, xmm3                          ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
-    mov         rsi, rbx
-    shr         rsi, 0x01
-    movzx       edx, byte [r9]                      ; byte 0
-    movq        xmm6, rdx
-    movzx       edx, byte [r9 + rsi]                ; byte r >> 1
+    mov         rdx, rbp
+    shr         rdx, 0x01
+    movzx       ecx, byte [r9]                      ; byte 0
+    movq        xmm6, rcx
+    movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
+    movq        xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    shl         rdx, 0x03
     movq        xmm2, rdx
-    mov         edx, 0x00                           ; no byte stays
-    shl         rsi, 0x03
-    movq        xmm3, rsi
-    psllq       xmm2, xmm3                          ; into place
-    mov         rsi, rbx
-    sub         rsi, 0x01
-    movzx       edx, byte [r9 + rsi]                ; byte r - 1
-    movq        xmm4, rdx
-    mov         edx, 0x00                           ; no byte stays
-    shl         rsi, 0x03
-    movq        xmm3, rsi
-    psllq       xmm4, xmm3                          ; into place
-    mov         edx, 0x00                           ; no byte stays
-    por         xmm6, xmm2
+    psllq       xmm3, xmm2                          ; into place
+    mov         rdx, rbp
+    sub         rdx, 0x01
+    movzx       ecx, byte [r9 + rdx]                ; byte r - 1
+    movq        xmm4, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    shl         rdx, 0x03
+    movq        xmm2, rdx
+    psllq       xmm4, xmm2                          ; into place
+    mov         ecx, 0x00                           ; no byte stays
+    por         xmm6, xmm3
     por         xmm6, xmm4                          ; C_last, zero-padded
 .partial_padded:
     pxor        xmm5, xmm6                          ; the other text
-    mov         rsi, rcx
+    mov         rdx, rbx
     movdqa      xmm2, xmm5
-    mov         rdx, rbx
-    and         rdx, 0x08
-    cmp         rdx, 0x00
+    mov         rcx, rbp
+    and         rcx, 0x08
+    cmp         rcx, 0x00
     je          .partial_stored_8
-    movq        [rsi], xmm2                         ; 8 of its bytes
+    movq        [rdx], xmm2                         ; 8 of its bytes
     psrldq      xmm2, 0x08                          ; the bytes after them
-    add         rsi, 0x08
+    add         rdx, 0x08
 .partial_stored_8:
-    mov         rdx, rbx
-    and         rdx, 0x04
-    cmp         rdx, 0x00
+    mov         rcx, rbp
+    and         rcx, 0x04
+    cmp         rcx, 0x00
     je          .partial_stored_4
-    movd        [rsi], xmm2                         ; 4 of its bytes
+    movd        [rdx], xmm2                         ; 4 of its bytes
     psrldq      xmm2, 0x04                          ; the bytes after them
-    add         rsi, 0x04
+    add         rdx, 0x04
 .partial_stored_4:
-    mov         rdx, rbx
-    and         rdx, 0x02
+    mov         rcx, rbp
+    and         rcx, 0x02
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
+    cmp         rcx, 0x00
     je          .partial_stored_2
-    pextrw      word [rsi], xmm2, 0x00              ; 2 of its bytes
+    pextrw      word [rdx], xmm2, 0x00              ; 2 of its bytes
     psrldq      xmm2, 0x02                          ; the bytes after them
-    add         rsi, 0x02
+    add         rdx, 0x02
 .partial_stored_2:
-    mov         rdx, rbx
-    and         rdx, 0x01
+    mov         rcx, rbp
+    and         rcx, 0x01
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
+    cmp         rcx, 0x00
     je          .partial_stored_1
-    pextrb      byte [rsi], xmm2, 0x00              ; 1 of its bytes
+    pextrb      byte [rdx], xmm2, 0x00              ; 1 of its bytes
 .partial_stored_1:
     cmp         r11, 0x02
     jb          .partial_chosen
-    movq        xmm3, rbx
+    movq        xmm3, rbp
     pxor        xmm2, xmm2
     pshufb      xmm3, xmm2                          ; r in every byte
     pcmpgtb     xmm3, xmm0                          ; ones in bytes 0..r-1
     pand        xmm5, xmm3                          ; zero-padded
     movdqa      xmm6, xmm5
 .partial_chosen:
-    mov         ebx, 0x10
+    mov         ebp, 0x10
 .hashed:
     pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     pxor        xmm6, xmm15                         ; A = X + C
     pxor        xmm15, xmm15                        ; X counts once
     movdqa      xmm2, xmm6
-    pxor        xmm2, [rbp]                         ; T = A + C1
+    pxor        xmm2, [rsi]                         ; T = A + C1
     movdqa      xmm3, xmm6
-    pxor        xmm3, [rbp + 144]                   ; U = A + C2
+    pxor        xmm3, [rsi + 144]                   ; U = A + C2
     pclmulqdq   xmm6, xmm6, 0x10                    ; A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
     pxor        xmm7, xmm6                          ; S += it
     pxor        xmm8, xmm2                          ; LO += it
     pxor        xmm9, xmm3                          ; HI += it
-    add         rbp, 0x10                           ; the next powers
+    add         rsi, 0x10                           ; the next powers
     add         r9, 0x10
-    add         rcx, 0x10
-    sub         rbx, 0x10
+    add         rbx, 0x10
+    sub         rbp, 0x10
     paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    cmp         rbx, 0x00
+    cmp         rbp, 0x00
     jne         .block
 .after_block:
 .written:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x01
     je          .summed
     cmp         r11, 0x02
@@ -1137,9 +1166,9 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     punpcklqdq  xmm2, xmm0                          ; bits of both lengths, bytes reversed
     pxor        xmm2, xmm15                         ; the lengths
     movdqa      xmm0, xmm2
-    pxor        xmm0, [rbp]                         ; T = A + C1
+    pxor        xmm0, [rsi]                         ; T = A + C1
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rbp + 144]                   ; U = A + C2
+    pxor        xmm3, [rsi + 144]                   ; U = A + C2
     pclmulqdq   xmm2, xmm2, 0x10                    ; A0·A1
     pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
@@ -1188,7 +1217,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pop         rbx                                 ; callee-saved
     ret
 .given:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
