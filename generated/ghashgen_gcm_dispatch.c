@@ -514,16 +514,16 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
  * record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3c),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -534,9 +534,15 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x9),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_K_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x36),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
@@ -552,37 +558,37 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: imix on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3c),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
+    /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 5: imix on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x5),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Emerald Rapids, Zen 5, other Intel: imix on intel-6-207-2 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xd),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM128_AVX_K_CLMUL1_X8],
     },
     /* Zen 4, other AMD, other: imix on amd-25-17-1 */
     {
@@ -590,28 +596,28 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
+    /* Zen 5: imix on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+    },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3e),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -633,22 +639,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x1),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x3e),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -670,7 +670,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -683,22 +683,16 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids: text on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x3e),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -720,9 +714,9 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
@@ -733,13 +727,6 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x38),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -759,7 +746,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -784,16 +771,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3c),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -816,16 +803,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids: imix on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: imix on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3e),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -848,7 +835,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -873,7 +860,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -898,7 +885,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -923,16 +910,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3c),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -955,19 +942,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3),
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
-    },
-    /* Zen 5, other Intel, other AMD, other: convention */
-    {
-        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3c),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
@@ -987,16 +967,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3c),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1025,9 +1005,9 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
@@ -1039,24 +1019,17 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x38),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 5: imix on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, Zen 5, other Intel: imix on intel-6-207-2 */
     {
@@ -1076,29 +1049,23 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3c),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3e),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -1114,29 +1081,23 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x3),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x3c),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x36),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x3e),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -1152,7 +1113,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -1165,16 +1126,16 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Emerald Rapids, Zen 4: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: text on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3c),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1203,9 +1164,9 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
@@ -1216,13 +1177,6 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x38),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -1242,7 +1196,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
