@@ -4,10 +4,12 @@ The loop's number is the distance of round key i from k_0.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.aes.cipher import RoundKeys
+from ghashgen.kernels.aes.text import Text
 
 
 def first_index(b: Builder, keys: RoundKeys) -> VReg:
@@ -24,6 +26,15 @@ def whitened(b: Builder, keys: RoundKeys, blocks: Sequence[VReg]) -> list[VReg]:
     """Record the addition of k_0; return registers that the rounds change."""
     first = keys.key(0, b.lanes_of(blocks[0]))
     return [b.variable(b.xor(block, first, "+ k_0"), "state") for block in blocks]
+
+
+def counted(text: Text[Any], count: int) -> list[VReg]:
+    """Record the counter blocks of so many registers, with k_0 added; return the states."""
+    lanes, blocks = text.kernel.lane_count, list[VReg]()
+    for _ in range(count):
+        blocks.append(text.counters.partial(lanes))
+        text.counters.skip(lanes)
+    return whitened(text.b, text.keys, blocks)
 
 
 def round_at(b: Builder, keys: RoundKeys, states: Sequence[VReg], i: VReg, ahead: int = 0) -> None:

@@ -14,7 +14,7 @@ Encryption hashes a group behind, and what it writes.
 from collections.abc import Sequence
 
 from ghashgen.ir.program import Label, VReg
-from ghashgen.kernels.aes.rolled import first_index, round_at, rounds_from, step, whitened
+from ghashgen.kernels.aes.rolled import counted, first_index, round_at, rounds_from, step
 from ghashgen.kernels.gcm.parts.sums import Sums, product
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
@@ -36,19 +36,10 @@ def _first_two(text: Text, sums: Sums, X: VReg, at: VReg) -> None:
     b.assign(X, sums.reduced(key_sum(kernel.hash, text.context, kernel.blocks)))
 
 
-def _counted(text: Text, count: int) -> list[VReg]:
-    """Record the counter blocks of so many registers, with k_0 added."""
-    lanes, blocks = text.kernel.lane_count, list[VReg]()
-    for _ in range(count):
-        blocks.append(text.counters.partial(lanes))
-        text.counters.skip(lanes)
-    return whitened(text.b, text.keys, blocks)
-
-
 def _group(text: Text, X: VReg, at: VReg, lag: VReg) -> None:
     """Record AES of a group and, but if it is the first of an encryption, GHASH of that at `at`."""
     b, kernel, keys = text.b, text.kernel, text.keys
-    sums, states = Sums(b, kernel), _counted(text, kernel.registers)
+    sums, states = Sums(b, kernel), counted(text, kernel.registers)
     sums.clear()
     i = first_index(b, keys)
     with b.loop("pairs"):

@@ -20,7 +20,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.aes.cipher import ROUNDS as ALL_ROUNDS
-from ghashgen.kernels.aes.rolled import round_at, rounds_from, second_index, step, whitened
+from ghashgen.kernels.aes.rolled import counted, round_at, rounds_from, second_index, step
 from ghashgen.kernels.gcm.parts.sums import Sums, product
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
@@ -37,18 +37,9 @@ MARGIN = 0.05
 """The part of a stretch between branches at whose ends the cipher runs alone."""
 
 
-def _counted(text: Text, count: int) -> list[VReg]:
-    """Record the counter blocks of so many registers, with k_0 added."""
-    lanes, blocks = text.kernel.lane_count, list[VReg]()
-    for _ in range(count):
-        blocks.append(text.counters.partial(lanes))
-        text.counters.skip(lanes)
-    return whitened(text.b, text.keys, blocks)
-
-
 def _begin(text: Text, states: Sequence[VReg]) -> None:
     """Record the first states of a group."""
-    _take(text.b, states, _counted(text, len(states)))
+    _take(text.b, states, counted(text, len(states)))
 
 
 def _take(b: Builder, states: Sequence[VReg], counted: Sequence[VReg]) -> None:
@@ -97,7 +88,7 @@ class _Group:
     def _count(self, count: int) -> None:
         """Record so many of the next group's states."""
         with self.b.stream("counters", lean=False):
-            self.following += _counted(self.text, count)
+            self.following += counted(self.text, count)
 
     def _rounds(self, rounds: range) -> None:
         for i in rounds:
