@@ -123,21 +123,22 @@ def reads_powers(op: Op) -> bool:
 @pytest.mark.parametrize(
     ("isa", "blocks", "roundkeys", "loads"),
     [
-        # 32 registers, less a group of 8, GHASH's 10 and the counters: 13 of 15 round keys.
-        ("avx512", 32, "registers", 2),
-        ("avx512", 48, "registers", 6),
-        ("avx512", 16, "registers", 0),
-        ("avx512", 32, "memory", 15),
-        ("avx", 8, "registers", 15),
+        # 32 registers, less a group of 8, GHASH's 10 and the counters: 13 of 15 round keys. To
+        # encrypt, ciphertext stays in registers: fewer hold keys, and each half of a group loads.
+        ("avx512", 32, "registers", {"encrypt": 8, "decrypt": 2}),
+        ("avx512", 48, "registers", {"encrypt": 20, "decrypt": 6}),
+        ("avx512", 16, "registers", {"encrypt": 0, "decrypt": 0}),
+        ("avx512", 32, "memory", {"encrypt": 28, "decrypt": 15}),
+        ("avx", 8, "registers", {"encrypt": 15, "decrypt": 15}),
     ],
 )
 def test_the_loop_loads_the_round_keys_that_no_register_holds(
-    isa: str, blocks: int, roundkeys: str, loads: int
+    isa: str, blocks: int, roundkeys: str, loads: dict[str, int]
 ) -> None:
     kernel = GcmKernel(256, isa, "winograd", "clmul1", blocks, roundkeys=roundkeys)
-    for name in ("encrypt", "decrypt"):
+    for name in loads:
         found = [op for op in loop_of(kernel, name) if op.comment.startswith("AES: k_")]
-        assert len([op for op in found if op.code.startswith("load")]) == loads
+        assert len([op for op in found if op.code.startswith("load")]) == loads[name]
 
 
 def test_a_kernel_that_does_not_stitch_has_one_after_the_other() -> None:
