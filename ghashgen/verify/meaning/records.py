@@ -23,6 +23,7 @@ from ghashgen.verify.core.term import (
     OPAQUE,
     OTHERS,
     RAW,
+    READ,
     SECRET,
     TABLE,
     Lane,
@@ -74,10 +75,14 @@ def _nothing(memory: Memory, at: Number) -> None:
     """Return that nothing is known of what is there at first."""
 
 
-def _of_one_other(value: Term) -> bool:
-    """Return whether a value depends on the data of one other message, and on no other data."""
+def _of_one_other(value: Term, read: int = READ) -> bool:
+    """Return whether a value depends on the data of one other message, and on no other data.
+
+    `read`: it is no constant that has been taken for such a value. If 0, it may be.
+    """
     others = value.deps // OTHERS
-    return others > 0 and not others & others - 1 and not value.deps & (DATA | RAW)
+    known = value.deps & (DATA | RAW | read) == read
+    return others > 0 and not others & others - 1 and known
 
 
 @dataclass
@@ -157,7 +162,7 @@ class Records(Function):
         elif key not in known:
             # What is written there may be made of any message's data.
             mixed = 0 if self.buffers[name].access is Access.READ else DATA
-            lost = partial(self.lost, OTHERS << index | mixed)
+            lost = partial(self.lost, OTHERS << index | READ | mixed)
             memory.regions[new] = Region(new, 0, 0, Access.ANOTHER, _nothing, other=lost)
             known[key] = Pointer(new, 0), 0
         return known[key][0]
@@ -174,6 +179,8 @@ class Records(Function):
             case ["context"]:
                 return self.terms.lost(OF_THE_CONTEXT, True, of=TABLE)
             case ["other", int(index)] if 0 <= index < LARGEST:
+                return self.terms.lost(OF_ANOTHER, True, of=OTHERS << index | READ)
+            case ["perhaps", int(index)] if 0 <= index < LARGEST:
                 return self.terms.lost(OF_ANOTHER, True, of=OTHERS << index)
         return super().value(data)
 
@@ -181,11 +188,16 @@ class Records(Function):
         """Return whether a value is of what an assertion says it is of: another message, or the
         context.
 
-        A constant depends on neither, so it may be taken for a value of any.
+        A constant depends on neither. It may be taken for a value of the context, or for one that
+        is perhaps of another message: no question may be asked of that alone.
         """
         match data:
-            case ["t", "context"] | ["t", "other", int()] if isinstance(value, int):
+            case ["t", "context"] | ["t", "perhaps", int()] if isinstance(value, int):
                 return value >> 128 == 0
+            case ["t", "perhaps", int(index)] if isinstance(value, Term) and _of_one_other(
+                value, 0
+            ):
+                return value.deps // OTHERS == 1 << index
             case ["t", "context"] if isinstance(value, Term):
                 return not value.deps & ~(TABLE | OPAQUE | SECRET)
             case ["t", "other", int(index)] if isinstance(value, Term) and _of_one_other(value):
@@ -322,7 +334,7 @@ class Records(Function):
                 return value
             stay = others >> passed
             only = others and stay << passed == others and not value.deps & (DATA | RAW)
-            of = OTHERS * stay | (0 if only else DATA)
+            of = OTHERS * stay | (value.deps & READ if only else DATA)
             return m.terms.lost(OF_ANOTHER, secret(value), bits, of)
 
         m.exchange(kept)
