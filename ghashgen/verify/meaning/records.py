@@ -38,6 +38,7 @@ from ghashgen.verify.machine.memory import STACK, Memory, is_return_address
 from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.questions import Questions, pointers_to
 from ghashgen.verify.meaning.text import ANSWER, DONE
 from ghashgen.verify.rules.entry import Call
 from ghashgen.verify.rules.state import Arrival, Ranges, State
@@ -93,6 +94,7 @@ class Records(Function):
         super().__post_init__()
         own = (COUNT, RECORD, PLACE, WINDOW)
         self.lengths = {n: r for n, r in self.numbers.items() if n not in own}
+        self.questions = Questions()
 
     def at(self, numbers: Mapping[str, Any]) -> Number:
         """Return where in the array the record is."""
@@ -208,8 +210,18 @@ class Records(Function):
         """Return whether everybody may know that a secret value is 0.
 
         What depends on a single message, and that is another one, is for the run that follows it.
+
+        Raises:
+            Refutation: that run, too, may leave it to another.
         """
-        return _of_one_other(value) or super().may_be_known(state, value)
+        of_other = _of_one_other(value)
+        to = {(value.deps // OTHERS).bit_length() - 1} if of_other else set()
+        place = state.ghosts[PLACE]
+        begin = times(combined(state.ghosts[RECORD], place, -1), RECORD_BYTES)
+        places = {k for k in range(LARGEST) if state.facts.equals(place, k) is not False}
+        begins = pointers_to(MESSAGES, state.machine.gpr, begin)
+        self.questions.ask(self.terms.at, to, places, begins)
+        return of_other or super().may_be_known(state, value)
 
     def answered(self, state: State, value: Term, zero: bool) -> None:
         """Note whether that value is 0, if it is of this message."""
