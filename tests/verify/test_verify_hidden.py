@@ -46,7 +46,7 @@ BEHIND = """
 
 
 @pytest.mark.parametrize(
-    ("of", "why"), [("other", "the status is wrong"), ("perhaps", "depends on a secret")]
+    ("of", "why"), [("other", "no run answers"), ("perhaps", "depends on a secret")]
 )
 def test_a_key_is_not_hidden_behind_a_constant_of_another_message(of: str, why: str) -> None:
     spec, function = stated(KERNEL, "seal_many")
