@@ -1,46 +1,57 @@
 """Questions about other messages: each is for the run that follows the message it is about.
 
-If a run leaves a question, it names a place of the window. The run that follows the message there
-stands at the same window, because a register shows where that begins. It asks the same question,
-and may not leave it to yet another run: it sees that everybody may know the answer, or refuses.
+All runs that ask a question mean the same message: a register or a stack slot points to its record,
+as far behind it in every run. So the run that follows this message asks about its own, and does not
+leave the question to another: it sees that everybody may know the answer, or refuses.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.values import Pointer, Value
+from ghashgen.verify.machine.memory import STACK, Memory
+from ghashgen.verify.meaning.buffers import NUMBER_BYTES
+
+Place = int | str
+"""A register's number, or a slot of the stack."""
 
 
 @dataclass
 class Questions:
     """What has been asked, by the address of the instruction."""
 
-    left: dict[int, set[int]] = field(default_factory=dict)
-    """To which places of the window it has been left."""
-    leaving: dict[int, set[int]] = field(default_factory=dict)
-    """At which places the messages may be whose runs have left it."""
-    begins: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
-    """Registers that lay as far behind the window's begin in every run, and how far."""
+    left: set[int] = field(default_factory=set)
+    """The questions that some run leaves to another."""
+    about: dict[int, set[tuple[Place, int]]] = field(default_factory=dict)
+    """Where all runs held a pointer as far behind the record that they asked about, and how far."""
 
-    def ask(self, at: int, to: set[int], places: set[int], begins: set[tuple[int, int]]) -> None:
-        """Note a question of a run that follows a message at one of some places.
-
-        `to`: to which place it is left, if it is. `begins`: where this run's window begins.
+    def ask(self, at: int, leaves: bool, about: set[tuple[Place, int]]) -> None:
+        """Note a question, and whether the run leaves it; `about`: where its record is held.
 
         Raises:
-            Refutation: it has been left to a run that may leave it, too.
+            Refutation: it is left, and two runs may ask about different messages.
         """
-        left = self.left[at] = self.left.get(at, set()) | to
-        leaving = self.leaving[at] = self.leaving.get(at, set()) | (places if to else set())
-        same = self.begins[at] = self.begins.get(at, begins) & begins
-        if left and (left & leaving or not same):
+        self.left |= {at} if leaves else set()
+        self.about[at] = self.about.get(at, about) & about
+        if at in self.left and not self.about[at]:
             raise Refutation(Category.CONSTANT_TIME, "a question that no run answers", at=at)
 
 
-def pointers_to(array: str, registers: Iterable[Value], begin: Number) -> set[tuple[int, int]]:
-    """Return which registers point into an array, and how many bytes behind a number."""
-    pointers = ((k, v) for k, v in enumerate(registers) if isinstance(v, Pointer))
-    found = ((k, combined(v.offset, begin, -1)) for k, v in pointers if v.region == array)
-    return {(k, distance) for k, distance in found if isinstance(distance, int)}
+def pointers_to(
+    array: str, held: Iterable[tuple[Place, Value]], begin: Number
+) -> set[tuple[Place, int]]:
+    """Return which places hold pointers into an array, and how many bytes behind a number."""
+    pointers = ((place, v) for place, v in held if isinstance(v, Pointer))
+    found = ((place, combined(v.offset, begin, -1)) for place, v in pointers if v.region == array)
+    return {(place, distance) for place, distance in found if isinstance(distance, int)}
+
+
+def on_stack(memory: Memory) -> Iterator[tuple[Place, Value]]:
+    """Yield the words that stand whole on the stack, where they do."""
+    cells, floor = memory.written[STACK], memory.floor()
+    for at, (value, part) in cells.items():
+        parts = ((value, k) == cells.get(at + k) for k in range(NUMBER_BYTES))
+        if part == 0 and at >= floor and all(parts):
+            yield f"stack{at:+}", value

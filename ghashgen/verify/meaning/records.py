@@ -38,7 +38,7 @@ from ghashgen.verify.machine.memory import STACK, Memory, is_return_address
 from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
-from ghashgen.verify.meaning.questions import Questions, pointers_to
+from ghashgen.verify.meaning.questions import Questions, on_stack, pointers_to
 from ghashgen.verify.meaning.text import ANSWER, DONE
 from ghashgen.verify.rules.entry import Call
 from ghashgen.verify.rules.state import Arrival, Ranges, State
@@ -215,12 +215,13 @@ class Records(Function):
             Refutation: that run, too, may leave it to another.
         """
         of_other = _of_one_other(value)
-        to = {(value.deps // OTHERS).bit_length() - 1} if of_other else set()
-        place = state.ghosts[PLACE]
-        begin = times(combined(state.ghosts[RECORD], place, -1), RECORD_BYTES)
-        places = {k for k in range(LARGEST) if state.facts.equals(place, k) is not False}
-        begins = pointers_to(MESSAGES, state.machine.gpr, begin)
-        self.questions.ask(self.terms.at, to, places, begins)
+        record = state.ghosts[RECORD]
+        if of_other:
+            index = (value.deps // OTHERS).bit_length() - 1
+            record = combined(combined(record, state.ghosts[PLACE], -1), index)
+        held = (*enumerate(state.machine.gpr), *on_stack(state.memory))
+        about = pointers_to(MESSAGES, held, times(record, RECORD_BYTES))
+        self.questions.ask(self.terms.at, of_other, about)
         return of_other or super().may_be_known(state, value)
 
     def answered(self, state: State, value: Term, zero: bool) -> None:
