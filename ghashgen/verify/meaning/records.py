@@ -212,7 +212,7 @@ class Records(Function):
         What depends on a single message, and that is another one, is for the run that follows it.
 
         Raises:
-            Refutation: that run, too, may leave it to another.
+            Refutation: that run may ask about another message.
         """
         of_other = _of_one_other(value)
         record = state.ghosts[RECORD]
