@@ -123,7 +123,7 @@ def _moved(
     match certificate:
         case Mapping():
             if "unknowns" in certificate:
-                one = certificate | {"at": 0}
+                one = {**certificate, "at": 0}
                 facts = read_certificate({"assertions": {"a": one}})["a"].facts()
             return {
                 key: to(v) if key == "at" else _moved(v, to, data, facts)
