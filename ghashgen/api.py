@@ -18,6 +18,7 @@ from ghashgen.kernels.target import OWN, arch_of, target
 from ghashgen.output import generate
 from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import require_file
 from ghashgen.support.toolchain import find_assembler
 from ghashgen.verify.advice import advised
 from ghashgen.verify.difference import explain
@@ -162,8 +163,8 @@ def prove(obj: bytes | str | Path, kernel: Point, *, abi: str = "sysv", prefix: 
             prover does not know the kernel's family.
     """
     source = obj if isinstance(obj, bytes) else Path(obj)
-    if isinstance(source, Path) and not source.is_file():
-        raise GhashgenError(f"{source}: no such file", "assemble it: nasm -f elf64")
+    if isinstance(source, Path):
+        require_file(source, "assemble it: nasm -f elf64")
     spec = proofs.statement(kernel, target(abi, "elf64", prefix).symbol(kernel.name), abi)
     try:
         proof = prove_object(source, spec)

@@ -208,10 +208,12 @@ def recommend(
             f"{question.limit}: at most {question.longest} bytes, not {size}",
             "give a length up to that",
         )
-    pool = [candidate for candidate in pool if candidate.exports(use.exports)]
+    every = tuple(pool)
+    pool = [candidate for candidate in every if candidate.exports(use.exports)]
     if not pool:
+        value = f" for {question.given} {every[0].given}" if every else ""
         raise GhashgenError(
-            f"no kernel of the catalogue has {' and '.join(sorted(use.exports))}, which use "
+            f"no kernel of the catalogue{value} has {' and '.join(sorted(use.exports))}, which use "
             f"{use.name} needs",
             f"choose another --use, or make one: ghashgen generate --family {question.family}",
         )
