@@ -320,7 +320,8 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
     scored = pick.scores.by_candidate
     equal = level(scored)
     best = min(scored, key=lambda candidate: (scored[candidate], candidate.simplicity))
-    sizes = "IMIX" if pick.scores.modes[0] == IMIX else ", ".join(map(size_name, pick.scores.sizes))
+    sizes = ", ".join(map(size_name, pick.scores.sizes)) if any(pick.scores.sizes) else "key set-up"
+    sizes = "IMIX" if pick.scores.modes[0] == IMIX else sizes
     if len(scored) == 1:
         text = f"the only kernel on record at {sizes}"
     elif pick.candidate == best:
