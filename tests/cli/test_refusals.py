@@ -28,7 +28,7 @@ REFUSED = 2
         (["generate", "--isa", "avx", "--powers", "registers", "--blocks", "16"], "registers"),
         (["generate", "--isa", "avx", "--multiply", "k", "--blocks", "5"], "give --out"),
         (["generate", "--abi", "aapcs", "--out", "-", "--name", "paper_baseline"], "unknown abi"),
-        (["validate", "--name", "nobody"], "no kernel of the catalogue is called 'nobody'"),
+        (["validate", "--name", "nobody"], "no kernel is called 'nobody'"),
         (["attack", "--name", "ghash_sse_k_clmul1_x"], "did you mean ghash_sse_k_clmul1_x"),
         (["genrate"], "no verb is called 'genrate'; did you mean generate?"),
         (["bench", "--peer", "opensl", "--name", "paper_optimized"], "did you mean openssl?"),
