@@ -21,7 +21,7 @@ from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
 from ghashgen.records.records import Record
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.wording import did_you_mean
+from ghashgen.support.wording import did_you_mean, joined
 
 FEATURES = tuple(arches()[DEFAULT].features)
 """CPU features of the architecture that has records."""
@@ -213,7 +213,7 @@ def recommend(
     if not pool:
         value = f" for {question.given} {every[0].given}" if every else ""
         raise GhashgenError(
-            f"no kernel of the catalogue{value} has {' and '.join(sorted(use.exports))}, which use "
+            f"no kernel of the catalogue{value} has {joined(sorted(use.exports))}, which use "
             f"{use.name} needs",
             f"choose another --use, or make one: ghashgen generate --family {question.family}",
         )

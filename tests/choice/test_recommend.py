@@ -306,7 +306,7 @@ def test_a_key_size_that_no_kernel_serves_is_left_out_unless_it_is_asked_for() -
     assert {line.split("\t")[2] for line in done.stdout.splitlines()[1:]} == {"128", "256"}
     assert "left out: key 192, for which no kernel serves use pieces\n" in done.stderr
     said = refused("recommend", "--cpu", "Zen 4", "--key", "192", "--use", "pieces")
-    assert "no kernel of the catalogue for key 192 has aad and decrypt_more" in said
+    assert "no kernel of the catalogue for key 192 has aad, decrypt_more" in said
 
 
 def test_neither_compiler_nor_assembler_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import in_clone, project_root
 from ghashgen.support.tables import Table, say, show
-from ghashgen.support.wording import choose_one
+from ghashgen.support.wording import choose_one, joined
 
 CATALOGUE = "generated"
 """The catalogue's folder, below the project's root."""
@@ -254,7 +254,7 @@ def kernels_for_every_cpu(choice: Choice, use_name: str) -> tuple[Point, ...]:
         if not able:
             raise GhashgenError(
                 f"no kernel that you chose for {question.given} {value} has "
-                f"{' and '.join(sorted(use.exports))}, which use {use.name} needs",
+                f"{joined(sorted(use.exports))}, which use {use.name} needs",
                 "choose another --use, or fewer restrictions",
             )
         names += [
