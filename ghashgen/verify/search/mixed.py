@@ -223,11 +223,6 @@ class Mixed(Groups):
         if TAG_LENGTH in one["unknowns"]:
             one["unknowns"][TAG_LENGTH] = [16, 16]
         one["ghosts"] |= ghosts
-        for place, value in one["places"].items() if ghosts is not JUDGED else ():
-            # There may be no AAD, and where a text ends, what stands behind it is 0.
-            few = name.startswith((LOOK, CIPHER)) or not place.endswith(".0")
-            if value[:2] == ["t", "other"] and few:
-                one["places"][place] = ["t", "perhaps", value[2]]
         one["facts"], way = [*FACTS], {u: u for u in one["unknowns"]}
         if before == MIXED:
             way |= others
