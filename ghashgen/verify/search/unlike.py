@@ -30,6 +30,9 @@ from ghashgen.verify.search.neighbours import AAD, Neighbours
 LEAST = BLOCK_BYTES
 """Bytes of the shortest text."""
 
+CELL = f":{BLOCK_BYTES}"
+"""How the name of a block's place in the frame ends."""
+
 ENDS = {"length": [LEAST, MOST["length"]], "aad_length": [0, BLOCK_BYTES]}
 
 
@@ -74,7 +77,8 @@ class Unlike(Mixed, Neighbours):
         """
         pieces = {
             place for one in places for place, value in one.items()
-            if value[:2] == ["t", "perhaps"] and places[value[2]].get(place) == "?"
+            if place.endswith(CELL) and value[:2] == ["t", "other"]
+            and places[value[2]].get(place) == "?"
         }  # fmt: skip
         for one in places:
             one |= dict.fromkeys(pieces & one.keys(), "?")
@@ -134,14 +138,8 @@ class Unlike(Mixed, Neighbours):
         if TAG_LENGTH in one["unknowns"]:
             one["unknowns"][TAG_LENGTH] = [16, 16]
         one["ghosts"] |= ghosts
-        for place, value in one["places"].items():
-            if not place.endswith(f":{BLOCK_BYTES}"):
-                continue
-            # There may be no AAD, and fewer blocks; behind all hashes nothing of it is needed.
-            if ghosts is JUDGED:
-                one["places"][place] = "?"
-            elif value[:2] == ["t", "other"]:
-                one["places"][place] = ["t", "perhaps", value[2]]
+        if ghosts is JUDGED:  # Nothing of the frame is needed.
+            one["places"] |= dict.fromkeys((p for p in one["places"] if p.endswith(CELL)), "?")
         one["facts"], way = [*FACTS], {u: u for u in one["unknowns"]}
         one["from"] = {before: [way | (others if before == MIXED else {})]}
         return one
