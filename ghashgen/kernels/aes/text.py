@@ -106,15 +106,16 @@ class Text(Place[K]):
         else:
             b.assign(register, b.gpr("gpr_address", Mem(base=register, index=by), note=note))
 
-    def advance(self, by: int, note: str = "") -> None:
+    def advance(self, by: int | VReg, note: str = "") -> None:
         """Advance by `by` bytes."""
         self.move(self.source, by, note)
         self.move(self.out, by)
         self.shorten(by)
 
-    def shorten(self, by: int) -> None:
+    def shorten(self, by: int | VReg) -> None:
         """Subtract `by` bytes from the rest."""
-        self.b.assign(self.length, self.b.gpr("gpr_sub", self.length, by))
+        code = "gpr_sub" if isinstance(by, int) else "gpr_minus"
+        self.b.assign(self.length, self.b.gpr(code, self.length, by))
 
     def add_keystream(self, count: int, ahead: int = 0) -> list[VReg]:
         """Record the cipher over `count` whole registers; return the output.

@@ -20,7 +20,8 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.aes.cipher import ROUNDS as ALL_ROUNDS
-from ghashgen.kernels.aes.rolled import counted, round_at, rounds_from, second_index, step
+from ghashgen.kernels.aes.rolled import first_index, round_at, rounds_from, step
+from ghashgen.kernels.gcm.parts.numbers import Numbers
 from ghashgen.kernels.gcm.parts.sums import Sums, product
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
@@ -37,9 +38,8 @@ MARGIN = 0.05
 """The part of a stretch between branches at whose ends the cipher runs alone."""
 
 
-def _begin(text: Text, states: Sequence[VReg]) -> None:
-    """Record the first states of a group."""
-    _take(text.b, states, counted(text, len(states)))
+COUNTED = 0.3
+"""Where in a stretch the next states begin."""
 
 
 def _take(b: Builder, states: Sequence[VReg], counted: Sequence[VReg]) -> None:
@@ -50,8 +50,8 @@ def _take(b: Builder, states: Sequence[VReg], counted: Sequence[VReg]) -> None:
 class _Group:
     """A turn of the loop: AES of a group, and GHASH of that at `at`."""
 
-    def __init__(self, text: Text, X: VReg, at: VReg, states: list[VReg]) -> None:
-        self.text, self.b, self.keys = text, text.b, text.keys
+    def __init__(self, text: Text, X: VReg, at: VReg, states: list[VReg], numbers: Numbers) -> None:
+        self.text, self.b, self.keys, self.numbers = text, text.b, text.keys, numbers
         self.X, self.at, self.states = X, at, states
         self.following = list[VReg]()
         """The next group's states, which are computed ahead."""
@@ -87,8 +87,9 @@ class _Group:
 
     def _count(self, count: int) -> None:
         """Record so many of the next group's states."""
-        with self.b.stream("counters", lean=False):
-            self.following += counted(self.text, count)
+        with self.b.stream("counters", start=COUNTED, lean=False):
+            first = len(self.following)
+            self.following += self.numbers.states(first, first + count)
 
     def _rounds(self, rounds: range) -> None:
         for i in rounds:
@@ -143,19 +144,20 @@ def whole_groups(text: Text, X: VReg, way: Way, behind: Behind) -> None:
     """Record a text's whole groups, of which there is one at least; the last may stay `behind`."""
     b, kernel, size, at = text.b, text.kernel, text.group_bytes, behind.at
     states = [b.register("state", kernel.lane_count) for _ in range(kernel.registers)]
-    _begin(text, states)
+    numbers = Numbers(text)
+    _take(b, states, numbers.states(0, len(states)))
     way.decrypts(GROUP)
     b.assign(at, text.out)
     b.assign(behind.waits, b.gpr("gpr_const", 1, note="a group waits for GHASH"))
-    last = rounds_from(b, text.keys, states, second_index(b, text.keys, states), "first")
+    last = rounds_from(b, text.keys, states, first_index(b, text.keys), "first", count=1)
     text.write(states, key=last)
     text.advance(size, "next group")
-    _begin(text, states)
+    _take(b, states, numbers.states(0, len(states)))
     b.branch("below", text.length, size, "done")
     with b.loop(GROUP):
-        _Group(text, X, at, states).record()
+        _Group(text, X, at, states, numbers).record()
         text.move(at, size)
         text.advance(size, "next group")
         b.branch("not_below", text.length, size, GROUP)
     b.label("done")
-    text.counters.back(kernel.registers)
+    text.counters.resume(b.xor(states[0], text.keys.key(0, kernel.lane_count), "minus k_0"))
