@@ -1,20 +1,15 @@
 """Less than a group of a compact kernel with 32 vector registers: its whole registers.
 
-The cipher takes all of them at once. Then four are hashed in a turn, straight: the products of two
-are added at once, which saves additions. Behind them `some` steps over one to three registers.
+The cipher takes all of them at once. A loop of its own has one or two, others take four at least.
 """
 
 from collections.abc import Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.ir.program import Label, RegClass, VReg
+from ghashgen.ir.program import Label, VReg
 from ghashgen.kernels.aes.rolled import first_index, round_at, step
-from ghashgen.kernels.gcm.parts.rest import Rest, counted, ended, filled
-from ghashgen.kernels.gcm.parts.sums import Contributions
+from ghashgen.kernels.gcm.parts.rest import TOGETHER, Rest, counted, ended, filled, left, turn
 from ghashgen.kernels.gcm.parts.woven import Behind
-
-TOGETHER = 4
-"""Registers that are hashed in a turn, and that the cipher takes at least if two are not enough."""
 
 
 def wide_registers(rest: Rest, behind: Behind) -> VReg:
@@ -32,27 +27,8 @@ def wide_registers(rest: Rest, behind: Behind) -> VReg:
     b.emit("jump", Label("written"))
     b.label("rest_follows")
     with b.loop("registers"):
-        waiting = _hashed(rest, E[:TOGETHER])
-        rest.advance(BLOCK_BYTES * lanes * TOGETHER)
-        text.counters.skip(lanes * TOGETHER)
-        b.branch("equal", text.length, 0, "written")
-        for one, following in zip(E, E[TOGETHER:], strict=False):
-            b.assign(one, following)
-        b.branch("not_equal", text.length, 0, "registers")
-    done = b.register("done", cls=RegClass.GPR)
-    for k in range(1, TOGETHER):
-        b.label(f"part_{k}")
-        rest.sums.take(waiting[k])
-        b.assign(E[0], E[k])
-        b.assign(done, b.gpr("gpr_const", BLOCK_BYTES * lanes * k))
-        if k < TOGETHER - 1:
-            b.emit("jump", Label("some"))
-    b.label("some")
-    rest.advance(done)
-    text.counters.skip(b.gpr("gpr_shr", done, 4, note="blocks done"))
-    b.branch("equal", text.length, 0, "written")
-    b.label("part")
-    return E[0]
+        lacking = turn(rest, E, pairs=True)
+    return left(rest, E, lacking, short=True)
 
 
 def _keystream(rest: Rest, E: Sequence[VReg]) -> None:
@@ -93,28 +69,3 @@ def _keystream(rest: Rest, E: Sequence[VReg]) -> None:
         b.branch("above", last, i, "few_round")
     b.label("rounds_done")
     ended(text, E, keys.indexed(i, 0, lanes))
-
-
-def _hashed(rest: Rest, E: Sequence[VReg]) -> list[list[Contributions]]:
-    """Record whole registers, or go to a part with as many as there are; return the products that
-    the sums lack at each part.
-    """
-    text, size = rest.text, BLOCK_BYTES * rest.text.kernel.lane_count
-    waiting, left = list[list[Contributions]](), list[Contributions]()
-    for k, one in enumerate(E):
-        text.b.branch("below", text.length, size * (k + 1), f"part_{k}" if k else "part")
-        waiting.append(list(left))
-        left.append(_products(rest, one, size * k, f"chosen_{k}"))
-        if k % 2:
-            rest.sums.take(left)
-            left.clear()
-    return waiting
-
-
-def _products(rest: Rest, E: VReg, at: int, chosen: str) -> Contributions:
-    """Record a register of the text, so many bytes further on; return its products."""
-    text, b = rest.text, rest.text.b
-    raw = b.load(text.at(text.source, at), "text", text.kernel.lane_count)
-    written = b.xor(E, raw, "the other text")
-    b.store(text.at(text.out, at), written, "written")
-    return rest.products(rest.chosen(chosen, raw, lambda: written), at)
