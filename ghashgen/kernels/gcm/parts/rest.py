@@ -132,7 +132,7 @@ def _products(rest: Rest, E: VReg, at: int, chosen: str) -> Contributions:
 def left(rest: Rest, E: Sequence[VReg], lacking: list[list[Contributions]], short: bool) -> VReg:
     """Record the parts of a turn; return the keystream of less than a register, at `part`.
 
-    If they are to be `short`, one code steps over any number of registers.
+    If they are to be `short`, one code steps over all numbers of registers but one.
     """
     text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
     done = b.register("done", cls=RegClass.GPR)
@@ -140,14 +140,14 @@ def left(rest: Rest, E: Sequence[VReg], lacking: list[list[Contributions]], shor
         b.label(f"part_{k}")
         rest.sums.take(lacking[k])
         b.assign(E[0], E[k])
-        if short:
+        if short and k > 1:
             b.assign(done, b.gpr("gpr_const", BLOCK_BYTES * lanes * k))
         else:
             rest.advance(BLOCK_BYTES * lanes * k)
             text.counters.skip(lanes * k)
             b.branch("equal", text.length, 0, "written")
         if k < TOGETHER - 1:
-            b.emit("jump", Label("some" if short else "part"))
+            b.emit("jump", Label("some" if short and k > 1 else "part"))
     if short:
         b.label("some")
         rest.advance(done)
