@@ -106,16 +106,15 @@ class Text(Place[K]):
         else:
             b.assign(register, b.gpr("gpr_address", Mem(base=register, index=by), note=note))
 
-    def advance(self, by: int | VReg, note: str = "") -> None:
+    def advance(self, by: int, note: str = "") -> None:
         """Advance by `by` bytes."""
         self.move(self.source, by, note)
         self.move(self.out, by)
         self.shorten(by)
 
-    def shorten(self, by: int | VReg) -> None:
+    def shorten(self, by: int) -> None:
         """Subtract `by` bytes from the rest."""
-        code = "gpr_sub" if isinstance(by, int) else "gpr_minus"
-        self.b.assign(self.length, self.b.gpr(code, self.length, by))
+        self.b.assign(self.length, self.b.gpr("gpr_sub", self.length, by))
 
     def add_keystream(self, count: int, ahead: int = 0) -> list[VReg]:
         """Record the cipher over `count` whole registers; return the output.

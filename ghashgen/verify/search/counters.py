@@ -10,13 +10,12 @@ from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import MASK128, Lane
 from ghashgen.verify.meaning.algebra import ROUND_KEY
-from ghashgen.verify.meaning.counters import BASE, IV_BYTES, Counters
+from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.rules.state import State
 
 WHOLE = ((0, MASK128),)
 TURNED = byte_moves(tuple(range(15, -1, -1)))
-IV = ((0, (1 << 8 * IV_BYTES) - 1),)
 
 
 def _words(lanes: int) -> tuple[tuple[int, Moves], ...]:
@@ -34,14 +33,10 @@ LAYOUTS: tuple[tuple[tuple[tuple[int, Moves], ...], bool], ...] = (
     (((0, WHOLE),), True),
     (_words(2), False),
     (_words(4), False),
-    (((0, IV),), True),
 )
 """Sums of counter blocks, each so many bytes further on and moved, and whether k_0 is added: a
-block as it is in memory, with its bytes turned, and with k_0 added; four numbers; the IV and k_0.
+block as it is in memory, with its bytes turned, and with k_0 added; the numbers of four registers.
 """
-
-ALIKE = len(LAYOUTS) - 1
-"""The layout that is the same at every place."""
 
 
 def said(at: Number, layout: int) -> Any:
@@ -81,7 +76,7 @@ class KnownCounters:
     def _around(self, place: Number, reach: int) -> dict[Any, set[tuple[int, int]]]:
         out: dict[Any, set[tuple[int, int]]] = {}
         for at in range(-4 * BLOCK_BYTES, reach, BLOCK_BYTES):
-            for k in range(len(LAYOUTS) if not at else ALIKE):
+            for k in range(len(LAYOUTS)):
                 form = self._form(combined(place, at), k)
                 if form is not None and not form.quadratic:
                     out.setdefault(_key(form), set()).add((at, k))
@@ -90,8 +85,6 @@ class KnownCounters:
     def _form(self, place: Number, layout: int) -> Form | None:
         with suppress(Refutation):
             parts, whitened = LAYOUTS[layout]
-            if layout == ALIKE:
-                place = self.counters.names.state.ghosts.get(BASE, place)
             value: Lane = 0
             if whitened:
                 if not self.counters.names.algebra.defines(ROUND_KEY, 0):

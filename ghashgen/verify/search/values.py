@@ -21,7 +21,7 @@ from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import COUNTER, IV
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.search.counters import ALIKE, KnownCounters, said
+from ghashgen.verify.search.counters import KnownCounters, said
 from ghashgen.verify.search.held import is_mask
 from ghashgen.verify.search.looks import MASK, VECTOR
 from ghashgen.verify.search.renaming import replaced
@@ -255,8 +255,6 @@ class Values:
                 continue
             bases = map(self.base_of, self.states)
             n = self.number([combined(b, a) for b, a in zip(bases, places, strict=True)])
-            if k == ALIKE:
-                n = parse(self._output() or "0")
             if n is not None:
                 return said(n, k)
         return None

@@ -99,7 +99,7 @@ def _registers(rest: Rest) -> VReg:
             b.emit("zero", register)
         _keystream(rest, E)
         lacking = turn(rest, E, pairs=False)
-    return left(rest, E, lacking, short=False)
+    return left(rest, E, lacking)
 
 
 def _part(rest: Rest, E: VReg, R: VReg | None) -> None:

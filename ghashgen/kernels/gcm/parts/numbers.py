@@ -1,26 +1,19 @@
 """States of whole registers from a register of numbers, of which each word is one block's.
 
-A state is IV || number with k_0 added. All states have the same first 96 bits. One shuffle moves a
-word of `numbers` to the end of every lane, its bytes turned, and one addition makes it a state. So
-a state takes two operations, and one more for every fourth.
+A state is IV || number with k_0 added. All states have the same first 96 bits. So the numbers of
+four registers are turned, and get their word of k_0, at once. A shuffle with a mask then puts one
+of them at the end of each lane of a copy of an earlier state.
 """
+
+from collections.abc import Sequence
 
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.gcm.parts.text import Text
+from ghashgen.kernels.memory import BYTE_SWAP
 
 WORD = 4
 """Bytes of a number, and words of a lane."""
-
-NOTHING = b"\x80"
-"""The order of a byte shuffle that makes a zero."""
-
-IV_TURNED = bytes(range(15, WORD - 1, -1)) + NOTHING * WORD
-"""Of a counter with its bytes turned: the IV in memory order, and zeros."""
-
-
-def _order(b: Builder, data: bytes, name: str) -> Value:
-    return b.const(int.from_bytes(data, "little"), name)
 
 
 class Numbers:
@@ -28,27 +21,46 @@ class Numbers:
 
     def __init__(self, text: Text) -> None:
         self.text, self.b, self.lanes = text, text.b, text.kernel.lane_count
-        b, following = self.b, text.counters.next
-        iv = b.shuffle_bytes(following, _order(b, IV_TURNED, "iv_turned"), "IV")
-        self.head = b.variable(b.xor(iv, text.keys.key(0, self.lanes), "+ k_0"), "IV + k_0")
-        first = b.shuffle_bytes(following, _order(b, bytes(range(WORD)) * WORD, "first_word"))
-        ahead = b"".join((w * self.lanes).to_bytes(WORD, "little") for w in range(WORD))
-        later = _order(b, ahead, "word_numbers")
-        self.numbers = b.variable(b.add32(first, later, "word w is w registers ahead"), "numbers")
+        b, key = self.b, text.keys.key(0, self.lanes)
+        following = text.counters.next
+        self.swap = b.const(BYTE_SWAP, "byte_swap")
+        block = b.shuffle_bytes(following, self.swap, "counter block")
+        self.last = b.variable(b.xor(block, key, "+ k_0"), "a state")
+        self.key = self._in_every_word(key, WORD - 1)
+        self.mask = b.mask("mask", b.gpr("gpr_const", 0x8888), note="the last word of each lane")
+        ahead = _words(b, [w * self.lanes for w in range(WORD)], "word_numbers")
+        first = b.add32(self._in_every_word(following, 0), ahead, "word w is w registers ahead")
+        self.numbers = b.variable(first, "numbers")
+        self.turned = self.numbers
 
-    def states(self, first: int, end: int) -> list[VReg]:
+    def put(self, states: Sequence[VReg], first: int = 0) -> None:
         """Record the states of a group's registers from `first` on, and step over them."""
-        b, out = self.b, list[VReg]()
-        for i in range(first, end):
+        b, registers = self.b, self.text.kernel.registers
+        for i, state in enumerate(states, first):
             word = i % WORD
-            order = NOTHING * 12 + bytes(range(WORD * word + 3, WORD * word - 1, -1))
-            number = b.shuffle_bytes(self.numbers, _order(b, order, f"number_{word}"), "number")
-            out.append(b.variable(b.xor(number, self.head, "IV || number, + k_0"), "state"))
-            if word == WORD - 1 or i == self.text.kernel.registers - 1:
-                self._step((word + 1) * self.lanes)
+            if not word:
+                turned = b.shuffle_bytes(self.numbers, self.swap, "as in memory")
+                self.turned = b.xor(turned, self.key, "+ k_0")
+            b.emit("merge_words", state, self.mask, self.last, self.turned, 0x55 * (3 - word))
+            if word == WORD - 1 or i == registers - 1:
+                blocks = (word + 1) * self.lanes
+                step = _words(b, [blocks] * WORD, f"words_{blocks}")
+                b.assign(self.numbers, b.add32(self.numbers, step, "the next numbers"))
+            if i == registers - 1:
+                b.assign(self.last, state)
+
+    def resume(self) -> None:
+        """Let the counters of the text go on behind the registers taken."""
+        state = self.b.register("state", self.lanes)
+        self.put([state])
+        k_0 = self.text.keys.key(0, self.lanes)
+        self.text.counters.resume(self.b.xor(state, k_0, "minus k_0"))
+
+    def _in_every_word(self, register: VReg, word: int) -> VReg:
+        out = self.b.register("a word", self.lanes)
+        self.b.emit("spread_word", out, register, 0x55 * word)
         return out
 
-    def _step(self, blocks: int) -> None:
-        b = self.b
-        step = _order(b, blocks.to_bytes(WORD, "little") * WORD, f"words_{blocks}")
-        b.assign(self.numbers, b.add32(self.numbers, step, "the next numbers"))
+
+def _words(b: Builder, words: list[int], name: str) -> Value:
+    return b.const(sum(word << 32 * w for w, word in enumerate(words)), name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.ir.program import Label, RegClass, VReg
+from ghashgen.ir.program import Label, VReg
 from ghashgen.kernels.gcm.parts.sums import Contributions, Sums, moved
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
@@ -54,7 +54,7 @@ class Rest:
             b.emit("zero", self.X, note="X counts once")
         return self.sums.products(A, moved(entries(hashing, self.key_at, hashing.layout.top), at))
 
-    def advance(self, size: int | VReg) -> None:
+    def advance(self, size: int) -> None:
         """Step over so many bytes, and their powers."""
         self.text.move(self.key_at, size, "the next powers")
         self.text.advance(size)
@@ -129,29 +129,17 @@ def _products(rest: Rest, E: VReg, at: int, chosen: str) -> Contributions:
     return rest.products(rest.chosen(chosen, raw, lambda: written), at)
 
 
-def left(rest: Rest, E: Sequence[VReg], lacking: list[list[Contributions]], short: bool) -> VReg:
-    """Record the parts of a turn; return the keystream of less than a register, at `part`.
-
-    If they are to be `short`, one code steps over all numbers of registers but one.
-    """
+def left(rest: Rest, E: Sequence[VReg], lacking: list[list[Contributions]]) -> VReg:
+    """Record the parts of a turn; return the keystream of less than a register, at `part`."""
     text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
-    done = b.register("done", cls=RegClass.GPR)
     for k in range(1, TOGETHER):
         b.label(f"part_{k}")
         rest.sums.take(lacking[k])
         b.assign(E[0], E[k])
-        if short and k > 1:
-            b.assign(done, b.gpr("gpr_const", BLOCK_BYTES * lanes * k))
-        else:
-            rest.advance(BLOCK_BYTES * lanes * k)
-            text.counters.skip(lanes * k)
-            b.branch("equal", text.length, 0, "written")
-        if k < TOGETHER - 1:
-            b.emit("jump", Label("some" if short and k > 1 else "part"))
-    if short:
-        b.label("some")
-        rest.advance(done)
-        text.counters.skip(b.gpr("gpr_shr", done, 4, note="blocks done"))
+        rest.advance(BLOCK_BYTES * lanes * k)
+        text.counters.skip(lanes * k)
         b.branch("equal", text.length, 0, "written")
+        if k < TOGETHER - 1:
+            b.emit("jump", Label("part"))
     b.label("part")
     return E[0]

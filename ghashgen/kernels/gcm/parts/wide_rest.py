@@ -28,7 +28,7 @@ def wide_registers(rest: Rest, behind: Behind) -> VReg:
     b.label("rest_follows")
     with b.loop("registers"):
         lacking = turn(rest, E, pairs=True)
-    return left(rest, E, lacking, short=True)
+    return left(rest, E, lacking)
 
 
 def _keystream(rest: Rest, E: Sequence[VReg]) -> None:

@@ -13,11 +13,9 @@ last is hashed beside AES of the rest (`Behind`). So most of a turn's sum starts
 group is in memory.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.aes.cipher import ROUNDS as ALL_ROUNDS
 from ghashgen.kernels.aes.rolled import first_index, round_at, rounds_from, step
@@ -38,23 +36,12 @@ MARGIN = 0.05
 """The part of a stretch between branches at whose ends the cipher runs alone."""
 
 
-COUNTED = 0.3
-"""Where in a stretch the next states begin."""
-
-
-def _take(b: Builder, states: Sequence[VReg], counted: Sequence[VReg]) -> None:
-    for state, block in zip(states, counted, strict=True):
-        b.assign(state, block)
-
-
 class _Group:
     """A turn of the loop: AES of a group, and GHASH of that at `at`."""
 
     def __init__(self, text: Text, X: VReg, at: VReg, states: list[VReg], numbers: Numbers) -> None:
         self.text, self.b, self.keys, self.numbers = text, text.b, text.keys, numbers
         self.X, self.at, self.states = X, at, states
-        self.following = list[VReg]()
-        """The next group's states, which are computed ahead."""
         self.asked = 0
 
     def record(self) -> None:
@@ -62,34 +49,26 @@ class _Group:
         b, text, hashing = self.b, self.text, self.text.kernel.hash
         self.i = b.gpr("gpr_const", 0, note="place of the keys, from those of the shortest")
         self.end = self.keys.end()
+        self.numbers.put(self.states)
         with b.stream("hash", start=MARGIN, end=1 - MARGIN, lean=False):
             keys = group_keys(b, hashing, text.context)
             hashed = add_group(b, hashing, text.context, self.X, self.at, keys, load=self._load)
             b.assign(self.X, hashed)
-        self._count(len(self.states) - len(self.following))
         with b.stream("cipher", lean=False):
             self._rounds(range(FIRST.stop, LEAST_ROUNDS))
             last = self.keys.indexed(self.i, LEAST_ROUNDS, text.kernel.lane_count)
             text.write(self.states, key=last)
-            _take(b, self.states, self.following)
 
     def _load(self, first: int, lanes: int) -> VReg:
         """Record the load of a register of the other group; before the third, the rounds that go
         beside the first two.
         """
         if self.asked == 2:
-            self._count(len(self.states) // 2)
             with self.b.stream("cipher", lean=False):
                 self._rounds(FIRST)
                 self._longer()
         self.asked += 1
         return load_block(self.b, self.text.kernel.hash, self.at, BLOCK_BYTES * first, "C", lanes)
-
-    def _count(self, count: int) -> None:
-        """Record so many of the next group's states."""
-        with self.b.stream("counters", start=COUNTED, lean=False):
-            first = len(self.following)
-            self.following += self.numbers.states(first, first + count)
 
     def _rounds(self, rounds: range) -> None:
         for i in rounds:
@@ -145,14 +124,13 @@ def whole_groups(text: Text, X: VReg, way: Way, behind: Behind) -> None:
     b, kernel, size, at = text.b, text.kernel, text.group_bytes, behind.at
     states = [b.register("state", kernel.lane_count) for _ in range(kernel.registers)]
     numbers = Numbers(text)
-    _take(b, states, numbers.states(0, len(states)))
     way.decrypts(GROUP)
     b.assign(at, text.out)
     b.assign(behind.waits, b.gpr("gpr_const", 1, note="a group waits for GHASH"))
+    numbers.put(states)
     last = rounds_from(b, text.keys, states, first_index(b, text.keys), "first", count=1)
     text.write(states, key=last)
     text.advance(size, "next group")
-    _take(b, states, numbers.states(0, len(states)))
     b.branch("below", text.length, size, "done")
     with b.loop(GROUP):
         _Group(text, X, at, states, numbers).record()
@@ -160,4 +138,4 @@ def whole_groups(text: Text, X: VReg, way: Way, behind: Behind) -> None:
         text.advance(size, "next group")
         b.branch("not_below", text.length, size, GROUP)
     b.label("done")
-    text.counters.resume(b.xor(states[0], text.keys.key(0, kernel.lane_count), "minus k_0"))
+    numbers.resume()
