@@ -6,6 +6,7 @@ it joins one sum with the block of lengths. AAD and IVs go block by block.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
@@ -15,13 +16,16 @@ from ghashgen.kernels.bytes.exact import Exact, load_few, numbers_left
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.bytes.store import first_bytes, store_partial
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
-from ghashgen.kernels.gcm.parts.rest import TOGETHER, Rest, counted, ended, filled, left, turn
+from ghashgen.kernels.gcm.parts.rest import Rest, counted, ended, filled
 from ghashgen.kernels.gcm.parts.sums import Sums
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
 from ghashgen.kernels.gcm.parts.wide_rest import wide_registers
 from ghashgen.kernels.gcm.parts.woven import Behind
 from ghashgen.kernels.hash.parts.interface import entries, key_sum, times_h, to_register
+
+TOGETHER = 4
+"""Registers of the rest that the cipher takes in a turn."""
 
 
 def rest_of(
@@ -92,14 +96,30 @@ def _registers(rest: Rest) -> VReg:
     """Record whole registers, of which the cipher takes four in a turn; return the keystream of
     what is left.
     """
-    text, b = rest.text, rest.text.b
-    E = [b.register("E", text.kernel.lane_count) for _ in range(TOGETHER)]
+    text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
+    size = BLOCK_BYTES * lanes
+    E = [b.register("E", lanes) for _ in range(TOGETHER)]
     with b.loop("registers"):
         for register in E:
             b.emit("zero", register)
         _keystream(rest, E)
-        lacking = turn(rest, E, pairs=False)
-    return left(rest, E, lacking)
+        left = b.gpr("gpr_const", len(E), note="registers of keystream")
+        with b.loop("register"):
+            b.branch("below", text.length, size, "part")
+            raw = b.load(text.at(text.source), "text", lanes)
+            written = b.xor(E[0], raw, "the other text")
+            b.store(text.at(text.out), written, "written")
+            rest.hash(rest.chosen("wide_chosen", raw, lambda: written))
+            text.counters.skip(lanes)
+            rest.advance(size)
+            b.branch("equal", text.length, 0, "written")
+            for one, following in pairwise(E):
+                b.assign(one, following)
+            b.assign(left, b.gpr("gpr_sub", left, 1))
+            b.branch("equal", left, 0, "registers")
+            b.branch("not_equal", text.length, 0, "register")
+    b.label("part")
+    return E[0]
 
 
 def _part(rest: Rest, E: VReg, R: VReg | None) -> None:

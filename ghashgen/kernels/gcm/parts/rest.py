@@ -1,7 +1,5 @@
 """Less than a group of a compact kernel's text: where it stands, how it is hashed, and the cipher
 of as many registers as it fills.
-
-Four whole registers are hashed in a turn, straight, and then what is left of four.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,14 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.ir.program import Label, VReg
+from ghashgen.ir.program import VReg
 from ghashgen.kernels.gcm.parts.sums import Contributions, Sums, moved
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
 from ghashgen.kernels.hash.parts.interface import entries, to_register
-
-TOGETHER = 4
-"""Registers that are hashed in a turn."""
 
 
 @dataclass
@@ -94,52 +89,3 @@ def ended(text: Text, E: Sequence[VReg], key: VReg) -> None:
             text.b.assign(state, text.b.aes_last(state, key, "keystream"))
 
     filled(text, "last", E, (1, 2), end)
-
-
-def turn(rest: Rest, E: Sequence[VReg], pairs: bool) -> list[list[Contributions]]:
-    """Record four whole registers of a loop `registers`, or go to a part with as many as there are;
-    return the products that the sums lack at each part.
-
-    With `pairs` the products of two are added at once, which may take fewer additions.
-    """
-    text, b, size = rest.text, rest.text.b, BLOCK_BYTES * rest.text.kernel.lane_count
-    lacking, waiting = list[list[Contributions]](), list[Contributions]()
-    for k, one in enumerate(E[:TOGETHER]):
-        b.branch("below", text.length, size * (k + 1), f"part_{k}" if k else "part")
-        lacking.append(list(waiting))
-        waiting.append(_products(rest, one, size * k, f"chosen_{k}"))
-        if k % 2 or not pairs:
-            rest.sums.take(waiting)
-            waiting.clear()
-    rest.advance(size * TOGETHER)
-    text.counters.skip(text.kernel.lane_count * TOGETHER)
-    b.branch("equal", text.length, 0, "written")
-    for one, following in zip(E, E[TOGETHER:], strict=False):
-        b.assign(one, following)
-    b.branch("not_equal", text.length, 0, "registers")
-    return lacking
-
-
-def _products(rest: Rest, E: VReg, at: int, chosen: str) -> Contributions:
-    """Record a register of the text, so many bytes further on; return its products."""
-    text, b = rest.text, rest.text.b
-    raw = b.load(text.at(text.source, at), "text", text.kernel.lane_count)
-    written = b.xor(E, raw, "the other text")
-    b.store(text.at(text.out, at), written, "written")
-    return rest.products(rest.chosen(chosen, raw, lambda: written), at)
-
-
-def left(rest: Rest, E: Sequence[VReg], lacking: list[list[Contributions]]) -> VReg:
-    """Record the parts of a turn; return the keystream of less than a register, at `part`."""
-    text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
-    for k in range(1, TOGETHER):
-        b.label(f"part_{k}")
-        rest.sums.take(lacking[k])
-        b.assign(E[0], E[k])
-        rest.advance(BLOCK_BYTES * lanes * k)
-        text.counters.skip(lanes * k)
-        b.branch("equal", text.length, 0, "written")
-        if k < TOGETHER - 1:
-            b.emit("jump", Label("part"))
-    b.label("part")
-    return E[0]

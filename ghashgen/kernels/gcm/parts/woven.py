@@ -1,8 +1,8 @@
 """Whole groups of a compact kernel with 32 vector registers.
 
 A group's GHASH is straight, and spread over the rounds of the cipher that every key size has. The
-rounds that only longer keys have stand before most of it. The next group's states are computed
-meanwhile, so the cipher never waits for them.
+rounds that only longer keys have stand before most of it. A turn begins with its states: they wait
+for nothing, so a CPU computes them beside the end of the turn before.
 
     round      1, 2, 3           4 …            … Nr - 1, Nr
     cipher     all sizes         longer keys    all sizes, Nr with the text
