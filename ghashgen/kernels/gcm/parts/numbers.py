@@ -24,8 +24,8 @@ class Numbers:
         b, key = self.b, text.keys.key(0, self.lanes)
         following = text.counters.next
         self.swap = b.const(BYTE_SWAP, "byte_swap")
-        block = b.shuffle_bytes(following, self.swap, "counter block")
-        self.last = b.variable(b.xor(block, key, "+ k_0"), "a state")
+        # Of the register before: so it is as far behind in the first turn as in later ones.
+        self.last = b.variable(b.xor(text.counters.before(), key, "+ k_0"), "a state")
         self.key = self._in_every_word(key, WORD - 1)
         self.mask = b.mask("mask", b.gpr("gpr_const", 0x8888), note="the last word of each lane")
         ahead = _words(b, [w * self.lanes for w in range(WORD)], "word_numbers")
