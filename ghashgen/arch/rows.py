@@ -110,7 +110,7 @@ class OperandSpec:
     def accepts(self, operand: Operand) -> bool:
         """Return whether this operand is allowed here unchanged."""
         if isinstance(operand, Slot):
-            return bool({"mv", "m128", "m128a", "m64"} & set(self.kinds))
+            return bool({"mv", "m128", "m128a", "m64", "addr"} & set(self.kinds))
         if isinstance(operand, Argument):
             return "m64" in self.kinds
         if isinstance(operand, Mem):

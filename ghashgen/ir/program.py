@@ -113,7 +113,10 @@ class Label:
 
 @dataclass(frozen=True)
 class Slot:
-    """A stack slot of the function's frame, 16-byte aligned; `frame` turns it into a Mem."""
+    """A stack slot of the function's frame, 16-byte aligned; `frame` turns it into a Mem.
+
+    If an operation takes its address, it may be accessed only from there, and never as a slot.
+    """
 
     index: int
 

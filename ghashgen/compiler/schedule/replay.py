@@ -85,10 +85,9 @@ class _Run:
                     seen.append(self.value(operand))
                 if "w" in spec.role:
                     targets.append(operand)
-            elif isinstance(operand, Mem | Slot) and "addr" in spec.kinds:
-                assert isinstance(operand, Mem)
+            elif isinstance(operand, Mem) and "addr" in spec.kinds:
                 seen.append((self.value(operand.base), self.value(operand.index), operand))
-            elif isinstance(operand, Mem | Slot):
+            elif isinstance(operand, Mem | Slot) and "addr" not in spec.kinds:
                 place = self.where(op, spec, operand)
                 seen.append((place, self._visible(place) if "r" in spec.role else None))
                 if "w" in spec.role:

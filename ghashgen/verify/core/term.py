@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 MASK64 = (1 << 64) - 1
 MASK128 = (1 << 128) - 1
 
-TABLE, DATA, RAW, OPAQUE, CALLER, SECRET, NUMBERS, READ, OTHERS = (1 << k for k in range(9))
+TABLE, DATA, RAW, OPAQUE, CALLER, SECRET, NUMBERS, OTHERS = (1 << k for k in range(8))
 """What a term depends on: table entries; state and blocks; a block not yet padded; a value that
 cannot be followed; what the caller left in a register or in memory (taken for public); and whether
 key, state or data is in it. The first three imply this, and it is never lost; `NUMBERS`, the bits
 of public numbers with unknowns, go with it too. `OTHERS` and the bits above it are for the data of
-other messages, one bit each; `READ` says that one of these has been read, and is no constant that
-is only taken for such a value.
+other messages, one bit each.
 """
 
 
@@ -73,7 +72,7 @@ def deps_of(*lanes: object) -> int:
     return deps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
     """One kind of term. Every question about terms is answered here."""
 

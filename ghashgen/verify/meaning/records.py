@@ -23,7 +23,6 @@ from ghashgen.verify.core.term import (
     OPAQUE,
     OTHERS,
     RAW,
-    READ,
     SECRET,
     TABLE,
     Lane,
@@ -49,7 +48,7 @@ PLACE, WINDOW = "place", "window"
 """Where in its window the record is, and of how many records the window is."""
 
 WINDOWS = (8, 4, 1)
-"""Of how many records a window is. Two would be too few for branches on tags (docs/gcm-many.md)."""
+"""Of how many records a window is."""
 
 LARGEST, STEP = WINDOWS[:2]
 """The window that may also slide, by so many records."""
@@ -76,14 +75,10 @@ def _nothing(memory: Memory, at: Number) -> None:
     """Return that nothing is known of what is there at first."""
 
 
-def _of_one_other(value: Term, read: int = READ) -> bool:
-    """Return whether a value depends on the data of one other message, and on no other data.
-
-    `read`: it is no constant that has been taken for such a value. If 0, it may be.
-    """
+def _of_one_other(value: Term) -> bool:
+    """Return whether a value depends on the data of one other message, and on no other data."""
     others = value.deps // OTHERS
-    known = value.deps & (DATA | RAW | read) == read
-    return others > 0 and not others & others - 1 and known
+    return others > 0 and not others & others - 1 and not value.deps & (DATA | RAW)
 
 
 @dataclass
@@ -164,7 +159,7 @@ class Records(Function):
         elif key not in known:
             # What is written there may be made of any message's data.
             mixed = 0 if self.buffers[name].access is Access.READ else DATA
-            lost = partial(self.lost, OTHERS << index | READ | mixed)
+            lost = partial(self.lost, OTHERS << index | mixed)
             memory.regions[new] = Region(new, 0, 0, Access.ANOTHER, _nothing, other=lost)
             known[key] = Pointer(new, 0), 0
         return known[key][0]
@@ -181,8 +176,6 @@ class Records(Function):
             case ["context"]:
                 return self.terms.lost(OF_THE_CONTEXT, True, of=TABLE)
             case ["other", int(index)] if 0 <= index < LARGEST:
-                return self.terms.lost(OF_ANOTHER, True, of=OTHERS << index | READ)
-            case ["perhaps", int(index)] if 0 <= index < LARGEST:
                 return self.terms.lost(OF_ANOTHER, True, of=OTHERS << index)
         return super().value(data)
 
@@ -190,16 +183,11 @@ class Records(Function):
         """Return whether a value is of what an assertion says it is of: another message, or the
         context.
 
-        A constant depends on neither. It may be taken for a value of the context, or for one that
-        is perhaps of another message: no question may be asked of that alone.
+        A constant depends on neither, so it may be taken for a value of any.
         """
         match data:
-            case ["t", "context"] | ["t", "perhaps", int()] if isinstance(value, int):
+            case ["t", "context"] | ["t", "other", int()] if isinstance(value, int):
                 return value >> 128 == 0
-            case ["t", "perhaps", int(index)] if isinstance(value, Term) and _of_one_other(
-                value, 0
-            ):
-                return value.deps // OTHERS == 1 << index
             case ["t", "context"] if isinstance(value, Term):
                 return not value.deps & ~(TABLE | OPAQUE | SECRET)
             case ["t", "other", int(index)] if isinstance(value, Term) and _of_one_other(value):
@@ -212,13 +200,19 @@ class Records(Function):
         What depends on a single message, and that is another one, is for the run that follows it.
 
         Raises:
-            Refutation: that run may ask about another message.
+            Refutation: there may be no such run, or it may ask about another message.
         """
-        of_other = _of_one_other(value)
-        record = state.ghosts[RECORD]
+        of_other, ghosts, facts = _of_one_other(value), state.ghosts, state.facts
+        record, place = ghosts[RECORD], ghosts[PLACE]
         if of_other:
             index = (value.deps // OTHERS).bit_length() - 1
-            record = combined(combined(record, state.ghosts[PLACE], -1), index)
+            record = combined(combined(record, place, -1), index)
+            ends = (ghosts[WINDOW], index + 1), (ghosts[COUNT], combined(record, 1))
+            there = all(facts.shows(combined(end, least, -1)) for end, least in ends)
+            if not there or facts.equals(place, index) is not False:
+                raise Refutation(
+                    Category.CONSTANT_TIME, "a question about no other message", at=self.terms.at
+                )
         held = (*enumerate(state.machine.gpr), *on_stack(state.memory))
         about = pointers_to(MESSAGES, held, times(record, RECORD_BYTES))
         self.questions.ask(self.terms.at, of_other, about)
@@ -347,7 +341,7 @@ class Records(Function):
                 return value
             stay = others >> passed
             only = others and stay << passed == others and not value.deps & (DATA | RAW)
-            of = OTHERS * stay | (value.deps & READ if only else DATA)
+            of = OTHERS * stay | (0 if only else DATA)
             return m.terms.lost(OF_ANOTHER, secret(value), bits, of)
 
         m.exchange(kept)

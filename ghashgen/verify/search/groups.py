@@ -111,20 +111,6 @@ class Groups:
                 break
             self.group(LETTERS[ROW + rows - 2], blocks, rows)
         self.add_one()
-        self.perhaps()
-
-    def perhaps(self) -> None:
-        """Let what stands beside AAD be of another message only perhaps: there may be none."""
-        aad = {
-            (one["at"], place.split(".")[0])
-            for one in self.assertions.values()
-            for place, value in one["places"].items()
-            if value == AAD_READ
-        }
-        for one in self.assertions.values():
-            for place, value in one["places"].items():
-                if (one["at"], place.split(".")[0]) in aad and value[:2] == ["t", "other"]:
-                    one["places"][place] = ["t", "perhaps", value[2]]
 
     def add_one(self) -> None:
         """Add the assertion before a message that is processed by itself."""
@@ -311,7 +297,7 @@ class Groups:
         """Return a value that depends on messages: a block, E_K(J_0), a tag, or another's."""
         meaning = self.search.meaning
         meaning.entering(state)
-        others = [["t", of, k] for of in ("other", "perhaps") for k in range(2 * SIZE)]
+        others = [["t", "other", k] for k in range(2 * SIZE)]
         if (found := next((v for v in others if meaning.forgotten(value, v)), None)) is not None:
             return found
         if not isinstance(value, Term) or not value.deps & (DATA | RAW):

@@ -210,10 +210,6 @@ class Mixed(Groups):
         if TAG_LENGTH in one["unknowns"]:
             one["unknowns"][TAG_LENGTH] = [16, 16]
         one["ghosts"] |= ghosts
-        for place, value in one["places"].items() if ghosts is not JUDGED else ():
-            # Where a text ends, what stands behind it is 0. Its first lane is never empty.
-            if value[:2] == ["t", "other"] and not place.endswith(".0"):
-                one["places"][place] = ["t", "perhaps", value[2]]
         one["facts"], way = [*FACTS], {u: u for u in one["unknowns"]}
         if before == MIXED:
             way |= others

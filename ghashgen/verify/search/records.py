@@ -41,6 +41,7 @@ from ghashgen.verify.search.message import Search, _held
 from ghashgen.verify.search.mixed import Mixed
 from ghashgen.verify.search.neighbours import Neighbours
 from ghashgen.verify.search.places import Places
+from ghashgen.verify.search.unlike import Unlike
 from ghashgen.verify.search.values import FILES
 from ghashgen.verify.search.ways import alone
 from ghashgen.verify.search.woven import Woven
@@ -83,7 +84,7 @@ class Many(Search):
                 break
             with suppress(Refutation, UndecidedError):
                 kind(self, one).add()
-                Mixed(self, one).add()
+                (Unlike if kind is Neighbours else Mixed)(self, one).add()
                 self.latest, self.heads = ONE, self.heads & reached(self.after, one)
                 break
         self.first, self.sources = self.latest, [self.latest]

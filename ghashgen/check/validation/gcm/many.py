@@ -131,6 +131,10 @@ def _mixes(rng: random.Random) -> Mapping[str, Callable[[int], list[tuple[int, i
         row = 64 * rng.randrange(rng.choice((1, 3, 25)))
         return [(USUAL_IV, rng.randrange(17), row + rng.randrange(1, 65)) for _ in range(count)]
 
+    def unlike(count: int) -> list[tuple[int, int, int]]:
+        aad = rng.choice((0, *range(4, 17)))
+        return [(USUAL_IV, aad, rng.randrange(16, 65)) for _ in range(count)]
+
     def changing(count: int) -> list[tuple[int, int, int]]:
         sizes = [rng.choice((5, 16, 17, 64, 65, 130)) for _ in range(count // GROUP + 1)]
         return [(USUAL_IV, 12, sizes[i // GROUP]) for i in range(count)]
@@ -152,6 +156,7 @@ def _mixes(rng: random.Random) -> Mapping[str, Callable[[int], list[tuple[int, i
     return {
         "alike": alike,
         "rows": rows,
+        "unlike": unlike,
         "changing": changing,
         "any": any_,
         "AAD": aad,

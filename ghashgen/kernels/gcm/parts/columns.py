@@ -240,7 +240,7 @@ class Columns:
     def _hashed(self, column: int) -> VReg:
         """Record GHASH of a column."""
         b, m = self.b, self.blocks
-        sums = self._of_lengths()
+        sums = self._of_lengths(column)
         for i in range(m + 1):
             b.about(f"C{i}" if i else "AAD")
             A = self._ciphertext(column, i) if i else self._aad(column)
@@ -251,7 +251,7 @@ class Columns:
         R = None if terms is None else b.load_spread(terms, self.lanes, "the key terms")
         return in_register(aggregate.finish(b, *scheme, sums, R))
 
-    def _of_lengths(self) -> Mapping[str, Value]:
+    def _of_lengths(self, column: int) -> Mapping[str, Value]:
         """Return the products of the lengths."""
         return {name: self.b.load(slot, "", self.lanes) for name, slot in self.lengths.items()}
 

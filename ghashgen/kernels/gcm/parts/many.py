@@ -2,7 +2,7 @@
 
 In registers of four lanes, four neighbours make a group if each has an IV of 12 bytes, at most 16
 bytes of AAD, and text of as many rows as the others, within the powers of the table. In narrower
-ones (`columns`) they must have the same lengths, too.
+ones (`columns`) they must have the same lengths, too, but for some in two lanes (`unlike`).
 """
 
 from collections.abc import Callable
@@ -21,6 +21,7 @@ from ghashgen.kernels.gcm.parts.mixed import mixed_group
 from ghashgen.kernels.gcm.parts.neighbours import groups_of_neighbours
 from ghashgen.kernels.gcm.parts.plan import choose
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read
+from ghashgen.kernels.gcm.parts.unlike import unlike_group
 
 RECORD, LEFT, ROWS = (Slot(i) for i in range(1 + len(MASKS), 4 + len(MASKS)))
 """Stack slots: the next record, the number of records that are left, and a group's rows."""
@@ -52,6 +53,8 @@ def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encr
         _groups(b, kernel, record, left, encrypts)
     elif kernel.alike and kernel.lane_count < MESSAGES_AT_ONCE:
         slots = groups_of_neighbours(b, kernel, record, LEFT, encrypts, SLOTS)
+        if kernel.lane_count > 1:
+            slots = unlike_group(b, kernel, record, LEFT, encrypts, slots)
     elif kernel.alike:
         groups_apart(b, kernel, record, LEFT, encrypts)
         mixed_group(b, kernel, record, LEFT, encrypts)

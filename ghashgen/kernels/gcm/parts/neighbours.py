@@ -34,7 +34,8 @@ more. With one lane, longer ones gained nothing on a Zen 4."""
 def groups_of_neighbours(
     b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encrypts: bool, slots: int
 ) -> int:
-    """Record all groups; go to `one` for a message that begins none.
+    """Record all groups; go to `mixed` for four that are not alike, if registers have two lanes,
+    and to `one` for a message that begins no group.
 
     Takes stack slots from number `slots` on, and returns their end.
     """
@@ -46,7 +47,6 @@ def groups_of_neighbours(
     lengths = [b.register(word, cls=RegClass.GPR) for word in ("len", "aad_len")]
     for register, word in zip(lengths, ("len", "aad_len"), strict=True):
         b.assign(register, read(b, record, word))
-    usual_and_alike(b, record, lengths, encrypts, "one")
     longest = min(MOST[kernel.lane_count], kernel.layout.top - 2)
     b.branch("below", lengths[0], BLOCK_BYTES, "one")
     b.branch("not_below", lengths[0], longest * BLOCK_BYTES + 1, "one")
@@ -54,6 +54,7 @@ def groups_of_neighbours(
     b.branch("below", lengths[1], min(AAD_PIECES), "one")
     b.branch("not_below", lengths[1], BLOCK_BYTES + 1, "one")
     b.label("fits")
+    usual_and_alike(b, record, lengths, encrypts, "mixed" if kernel.lane_count > 1 else "one")
     kinds = [
         Neighbours(b, kernel, b.params[0], encrypts, m, slots, lengths)
         for m in range(1, longest + 1)
@@ -155,12 +156,7 @@ class Neighbours(Columns):
         """Record GHASH of the group, and its tags; go on where they are right."""
         b, all_tags = self.b, list[VReg]()
         self._gather(record, ahead)
-        b.about("lengths")
-        block = length_block(b, self.kernel, self.aad_length, self.length)
-        if self.lanes > 1:
-            block = b.spread_lane(block, self.lanes)
-        products = self._products({}, block, self._power(1))
-        self.lengths_hashed = {name: in_register(half) for name, half in products.items()}
+        self._length_products(record)
         for c in self.columns:
             X = self._hashed(c)
             mask = b.load(self.masks[c], "E_K(J_0)", self.lanes)
@@ -169,16 +165,31 @@ class Neighbours(Columns):
             all_tags.append(tags)
             if self.encrypts:
                 self._apart([self._tag(record, i) for i in self._messages(c)], tags)
+        self._told(record, all_tags)
+        b.about("")
+
+    def _told(self, record: VReg, tags: Sequence[VReg]) -> None:
+        """Record what there is to do with the tags of all messages, and their status."""
+        b = self.b
         if not self.encrypts:
             # A proof has something to say of all tags here.
             b.label("tags")
-            self.differing = [x for c in self.columns for x in self._compared(record, c, all_tags)]
+            self.differing = [x for c in self.columns for x in self._compared(record, c, tags)]
         done = b.gpr("gpr_const", DONE)
         for i in range(self.count):
             report(b, record, done, i)
-        b.about("")
 
-    def _of_lengths(self) -> Mapping[str, Value]:
+    def _length_products(self, record: VReg) -> None:
+        """Record the products of the lengths."""
+        b = self.b
+        b.about("lengths")
+        block = length_block(b, self.kernel, self.aad_length, self.length)
+        if self.lanes > 1:
+            block = b.spread_lane(block, self.lanes)
+        products = self._products({}, block, self._power(1))
+        self.lengths_hashed = {name: in_register(half) for name, half in products.items()}
+
+    def _of_lengths(self, column: int) -> Mapping[str, Value]:
         return self.lengths_hashed
 
     def _tag(self, record: VReg, i: int) -> Mem:
