@@ -78,6 +78,14 @@ def test_they_wipe_where_that_is_asked(abi: str) -> None:
     assert any(left.names for left in emitted(SMALL, abi).audit.left.values())
 
 
+def test_a_turn_with_wide_registers_makes_sixteen_counters_at_once() -> None:
+    (kernel,) = (kernel for kernel in SHIPPED if kernel.isa == "avx512")
+    _, _, behind = emitted(kernel).text.partition("\n.group:")
+    turn, _, _ = behind.partition("\n.after_group:")
+    assert turn.count("{k1}") == kernel.registers == 8
+    assert turn.count("vpaddd") == 2
+
+
 @here
 @pytest.mark.parametrize("isa", ["sse", "avx", "avx2", "avx512"])
 def test_a_message_is_as_another_library_seals_it_under_every_key(

@@ -95,6 +95,11 @@ class Counters:
         # From here on only lane 0 differs: nothing needs more than the counter itself.
         b.assign(self._next, b.add32(self._next, b.from_gpr(blocks), "blocks done"))
 
+    def resume(self, blocks: VReg) -> None:
+        """Go on with these counter blocks, in memory order."""
+        swap = self.b.const(BYTE_SWAP, "byte_swap")
+        self.b.assign(self._next, self.b.shuffle_bytes(blocks, swap, "the counters to come"))
+
     def back(self, registers: int) -> None:
         """Step back over whole registers."""
         self.b.assign(self._next, self._less(registers * self.lanes))

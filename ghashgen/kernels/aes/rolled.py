@@ -45,17 +45,24 @@ def round_at(b: Builder, keys: RoundKeys, states: Sequence[VReg], i: VReg, ahead
 
 
 def rounds_from(
-    b: Builder, keys: RoundKeys, states: Sequence[VReg], i: VReg, name: str, end: VReg | None = None
+    b: Builder,
+    keys: RoundKeys,
+    states: Sequence[VReg],
+    i: VReg,
+    name: str,
+    end: VReg | None = None,
+    count: int = 2,
 ) -> VReg:
-    """Record the rounds from i, an even number, to the last but one, as the loop `name`.
+    """Record the rounds from i to the last but one, `count` in a turn of the loop `name`.
 
-    `end` is the place of the last key, which is returned; without it the context says that.
-    """
+    Two divide them if i is even. `end` is the place of the last key, which is returned; without it
+    the context says that.
+    """  # fmt: skip
     end = end or keys.end()
     with b.loop(name):
-        for ahead in range(2):
+        for ahead in range(count):
             round_at(b, keys, states, i, ahead)
-        step(b, keys, i, 2)
+        step(b, keys, i, count)
         b.branch("above", end, i, name)
     return keys.indexed(i, 0, b.lanes_of(states[0]))
 

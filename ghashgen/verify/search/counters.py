@@ -1,14 +1,14 @@
-"""Which counter block a value is: its place, and whether its bytes are turned or k_0 is added."""
+"""Which counter blocks a value is made of: the place of the first, and in which layout."""
 
 from contextlib import suppress
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form
+from ghashgen.algebra.ops.forms import Form, Moves
 from ghashgen.verify.core.moves import byte_moves
 from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.term import MASK128
+from ghashgen.verify.core.term import MASK128, Lane
 from ghashgen.verify.meaning.algebra import ROUND_KEY
 from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.function import Function
@@ -16,16 +16,38 @@ from ghashgen.verify.rules.state import State
 
 WHOLE = ((0, MASK128),)
 TURNED = byte_moves(tuple(range(15, -1, -1)))
-LAYOUTS = ((WHOLE, False), (TURNED, False), (WHOLE, True))
-"""A counter block as it is in memory, with its bytes turned, and with k_0 added."""
+
+
+def _words(lanes: int) -> tuple[tuple[int, Moves], ...]:
+    """Return the numbers of four blocks, each that many behind the one before, as words."""
+    word = (15, 14, 13, 12)
+    return tuple(
+        (BLOCK_BYTES * lanes * w, byte_moves((-1,) * 4 * w + word + (-1,) * 4 * (3 - w)))
+        for w in range(4)
+    )
+
+
+LAYOUTS: tuple[tuple[tuple[tuple[int, Moves], ...], bool], ...] = (
+    (((0, WHOLE),), False),
+    (((0, TURNED),), False),
+    (((0, WHOLE),), True),
+    (_words(2), False),
+    (_words(4), False),
+)
+"""Sums of counter blocks, each so many bytes further on and moved, and whether k_0 is added: a
+block as it is in memory, with its bytes turned, and with k_0 added; the numbers of four registers.
+"""
 
 
 def said(at: Number, layout: int) -> Any:
     """Return what an assertion says of the counter at a place, in a layout."""
-    moves, whitened = LAYOUTS[layout]
-    block = ["t", "counter", ["n", str(at)]]
-    data = ["t", "moves", block, [[shift, hex(keep)] for shift, keep in moves]]
-    return ["t", "xor", data, ["t", "entry", ROUND_KEY, 0]] if whitened else data
+    parts, whitened = LAYOUTS[layout]
+    out: Any = ["t", "entry", ROUND_KEY, 0] if whitened else None
+    for ahead, moves in parts:
+        block = ["t", "counter", ["n", str(combined(at, ahead))]]
+        data = ["t", "moves", block, [[shift, hex(keep)] for shift, keep in moves]]
+        out = data if out is None else ["t", "xor", data, out]
+    return out
 
 
 class KnownCounters:
@@ -62,13 +84,16 @@ class KnownCounters:
 
     def _form(self, place: Number, layout: int) -> Form | None:
         with suppress(Refutation):
-            moves, whitened = LAYOUTS[layout]
-            block = self.terms.moves(self.counters.block(place), moves)
+            parts, whitened = LAYOUTS[layout]
+            value: Lane = 0
             if whitened:
                 if not self.counters.names.algebra.defines(ROUND_KEY, 0):
                     return None
-                block = self.terms.xor(block, self.terms.entry(ROUND_KEY, 0))
-            return self.terms.try_form(block)
+                value = self.terms.entry(ROUND_KEY, 0)
+            for ahead, moves in parts:
+                block = self.counters.block(combined(place, ahead))
+                value = self.terms.xor(self.terms.moves(block, moves), value)
+            return self.terms.try_form(value)
         return None
 
 

@@ -21,6 +21,10 @@ def crypt_text(text: Text, X: VReg, way: Way, lengths: Callable[[], VReg]) -> No
     if behind is None:
         paired.whole_groups(text, X, way)
     else:
+        # One group is encrypted faster as a rest: its ciphertext stays in registers.
+        way.decrypts("groups")
+        text.b.branch("equal", text.length, text.group_bytes, "rest")
+        text.b.label("groups")
         woven.whole_groups(text, X, way, behind)
     text.b.label("rest")
     rest_of(text, X, way, lengths, behind)

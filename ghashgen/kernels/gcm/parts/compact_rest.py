@@ -1,13 +1,11 @@
 """What whole groups of a compact kernel's text leave: registers, then blocks, in loops.
 
-The cipher takes all registers at once or, where vector registers are few, four in a turn. Less
-than a register goes block by block, or at once if registers may be partly filled. All of it joins
-one sum with the block of lengths. AAD and IVs go block by block.
+Where vector registers are many, `parts.wide_rest` has the registers, and less than a register goes
+at once. Otherwise the cipher takes four registers in a turn, and less goes block by block. All of
+it joins one sum with the block of lengths. AAD and IVs go block by block.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -18,47 +16,16 @@ from ghashgen.kernels.bytes.exact import Exact, load_few, numbers_left
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.bytes.store import first_bytes, store_partial
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
+from ghashgen.kernels.gcm.parts.rest import Rest, counted, ended, filled
 from ghashgen.kernels.gcm.parts.sums import Sums
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
+from ghashgen.kernels.gcm.parts.wide_rest import wide_registers
 from ghashgen.kernels.gcm.parts.woven import Behind
 from ghashgen.kernels.hash.parts.interface import entries, key_sum, times_h, to_register
 
 TOGETHER = 4
-"""Registers of the rest that the cipher takes in a turn where vector registers are few."""
-
-
-@dataclass
-class _Rest:
-    """Less than a group, and how it is hashed."""
-
-    text: Text
-    way: Way
-    X: VReg
-    sums: Sums
-    key_at: VReg
-    """The place of the next block's power, in the first array."""
-
-    def chosen(self, name: str, given: VReg, written: Callable[[], VReg]) -> VReg:
-        """Return what is read or, encrypting, what is written."""
-        b = self.text.b
-        C = b.variable(given, "C")
-        self.way.decrypts(name)
-        b.assign(C, written())
-        b.label(name)
-        return C
-
-    def hash(self, C: VReg) -> None:
-        """Add the products of a register or a block."""
-        b, hashing = self.text.b, self.text.kernel.hash
-        A = b.xor(to_register(b, hashing, C, "C"), self.X, "A = X + C")
-        b.emit("zero", self.X, note="X counts once")
-        self.sums.add((A, entries(hashing, self.key_at, hashing.layout.top)))
-
-    def advance(self, size: int) -> None:
-        """Step over so many bytes, and their powers."""
-        self.text.move(self.key_at, size, "the next powers")
-        self.text.advance(size)
+"""Registers of the rest that the cipher takes in a turn."""
 
 
 def rest_of(
@@ -78,21 +45,17 @@ def rest_of(
     R = None
     if terms is not None:
         R = b.variable(b.load(terms, "R: the key terms of all powers that are met"), "R")
-    rest = _Rest(text, way, X, Sums(b, kernel), key_at)
+    rest = Rest(text, way, X, Sums(b, kernel), key_at)
     rest.sums.clear()
     at_once = kernel.instruction_set.partial_registers
     if behind is None:
         b.branch("equal", text.length, 0, "written")
-    if lanes == 1:
+    if behind is not None:
+        _part(rest, wide_registers(rest, behind), R)
+    elif lanes == 1:
         _blocks(rest, None)
     else:
-        together = TOGETHER if behind is None else kernel.registers
-        E = [b.register("E", lanes) for _ in range(together)]
-        _registers(rest, E, behind)
-        if at_once:
-            _part(rest, E[0], R)
-        else:
-            _blocks(rest, E[0])
+        _blocks(rest, _registers(rest))
     b.label("written")
     way.texts("summed")
     place = (text.context, 1) if at_once else (key_at, top)
@@ -102,69 +65,45 @@ def rest_of(
     b.label("hashed_all")
 
 
-def _keystream(rest: _Rest, E: Sequence[VReg]) -> None:
+def _keystream(rest: Rest, E: Sequence[VReg]) -> None:
     """Record the keystream of as many registers as the text fills, or of all of E."""
     text, b, keys, lanes = rest.text, rest.text.b, rest.text.keys, rest.text.kernel.lane_count
+    starts = 1, 2
 
-    def parts(name: str, record: Callable[[int, int], None]) -> None:
-        """Record something for the first register, the second, and then for pairs."""
-        with b.part(name):
-            for first, end in pairwise([0, 1, *range(2, len(E) + 1, 2)]):
-                record(first, end)
-                if end < len(E):
-                    b.branch("below", text.length, end * BLOCK_BYTES * lanes + 1, "done")
-            b.label("done")
-
-    def begin(first: int, end: int) -> None:
-        for state, block in zip(E[first:end], text.counters.last_blocks(end, first), strict=True):
+    def begin(states: Sequence[VReg]) -> None:
+        for state, block in counted(text, E, states):
             b.assign(state, b.xor(block, start[0], "+ k_0"))
             b.assign(state, b.aes_round(state, start[1], "round 1"))
 
-    def go_on(first: int, end: int) -> None:
+    def go_on(states: Sequence[VReg]) -> None:
         for key in round_keys:
-            for state in E[first:end]:
+            for state in states:
                 b.assign(state, b.aes_round(state, key, "round i"))
 
     start = [keys.key(i, lanes) for i in range(2)]
-    parts("first", begin)
+    filled(text, "first", E, starts, begin)
     i = b.gpr("gpr_const", 2 * keys.apart, note="place of k_2, from k_0")
     last = keys.end()
     with b.loop("wide_round"):
         round_keys = [keys.indexed(i, ahead, lanes) for ahead in range(2)]
-        parts("wide", go_on)
+        filled(text, "wide", E, starts, go_on)
         step(b, keys, i, 2)
         b.branch("above", last, i, "wide_round")
-    key = keys.indexed(i, 0, lanes)
-
-    def end(first: int, end: int) -> None:
-        for state in E[first:end]:
-            b.assign(state, b.aes_last(state, key, "keystream"))
-
-    parts("last", end)
+    ended(text, E, keys.indexed(i, 0, lanes))
 
 
-def _registers(rest: _Rest, E: Sequence[VReg], behind: Behind | None) -> None:
-    """Record whole registers, and the group behind; E[0] is then the keystream of what is left.
-
-    The cipher takes all of them at once or, where registers are few, four in a turn.
+def _registers(rest: Rest) -> VReg:
+    """Record whole registers, of which the cipher takes four in a turn; return the keystream of
+    what is left.
     """
     text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
     size = BLOCK_BYTES * lanes
-    turns = len(E) < text.kernel.registers
-    with b.loop("registers") if turns else nullcontext():
+    E = [b.register("E", lanes) for _ in range(TOGETHER)]
+    with b.loop("registers"):
         for register in E:
             b.emit("zero", register)
-        if behind is not None:
-            b.branch("equal", text.length, 0, "enciphered")
         _keystream(rest, E)
-        if behind is not None:
-            b.label("enciphered")
-            behind.hash(rest.X)
-            b.branch("not_equal", text.length, 0, "rest_follows")
-            rest.way.texts("hashed_all")
-            b.emit("jump", Label("written"))
-            b.label("rest_follows")
-        left = b.gpr("gpr_const", len(E), note="registers of keystream") if turns else None
+        left = b.gpr("gpr_const", len(E), note="registers of keystream")
         with b.loop("register"):
             b.branch("below", text.length, size, "part")
             raw = b.load(text.at(text.source), "text", lanes)
@@ -176,14 +115,14 @@ def _registers(rest: _Rest, E: Sequence[VReg], behind: Behind | None) -> None:
             b.branch("equal", text.length, 0, "written")
             for one, following in pairwise(E):
                 b.assign(one, following)
-            if left is not None:
-                b.assign(left, b.gpr("gpr_sub", left, 1))
-                b.branch("equal", left, 0, "registers")
+            b.assign(left, b.gpr("gpr_sub", left, 1))
+            b.branch("equal", left, 0, "registers")
             b.branch("not_equal", text.length, 0, "register")
     b.label("part")
+    return E[0]
 
 
-def _part(rest: _Rest, E: VReg, R: VReg | None) -> None:
+def _part(rest: Rest, E: VReg, R: VReg | None) -> None:
     """Record less than a register, at once. Changes R, the sum of key terms."""
     text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
     exact = Exact.of(b, text.length, numbers_left(lanes, whole=False), lanes)
@@ -203,7 +142,7 @@ def _part(rest: _Rest, E: VReg, R: VReg | None) -> None:
         b.assign(R, b.xor(R, one, "the key term of H^1 is in twice"))
 
 
-def _blocks(rest: _Rest, stream: VReg | None) -> None:
+def _blocks(rest: Rest, stream: VReg | None) -> None:
     """Record less than a register, or a group of blocks, block by block."""
     text, b = rest.text, rest.text.b
     with b.loop("block"):
@@ -232,7 +171,7 @@ def _blocks(rest: _Rest, stream: VReg | None) -> None:
         b.branch("not_equal", text.length, 0, "block")
 
 
-def _piece(rest: _Rest, E: VReg) -> VReg:
+def _piece(rest: Rest, E: VReg) -> VReg:
     """Record a partial block; return its ciphertext, zero-padded."""
     text, b, length = rest.text, rest.text.b, rest.text.length
     raw = load_partial(b, text.source, length, "padded", forget=True)

@@ -1,8 +1,8 @@
 """Whole groups of a compact kernel with 32 vector registers.
 
 A group's GHASH is straight, and spread over the rounds of the cipher that every key size has. The
-rounds that only longer keys have stand before most of it. The next group's states are computed
-meanwhile, so the cipher never waits for them.
+rounds that only longer keys have stand before most of it. A turn begins with its states: they wait
+for nothing, so a CPU computes them beside the end of the turn before.
 
     round      1, 2, 3           4 …            … Nr - 1, Nr
     cipher     all sizes         longer keys    all sizes, Nr with the text
@@ -13,14 +13,13 @@ last is hashed beside AES of the rest (`Behind`). So most of a turn's sum starts
 group is in memory.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.aes.cipher import ROUNDS as ALL_ROUNDS
-from ghashgen.kernels.aes.rolled import counted, round_at, rounds_from, second_index, step
+from ghashgen.kernels.aes.rolled import first_index, round_at, rounds_from, step
+from ghashgen.kernels.gcm.parts.numbers import Numbers
 from ghashgen.kernels.gcm.parts.sums import Sums, product
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.gcm.parts.ways import Way
@@ -37,24 +36,12 @@ MARGIN = 0.05
 """The part of a stretch between branches at whose ends the cipher runs alone."""
 
 
-def _begin(text: Text, states: Sequence[VReg]) -> None:
-    """Record the first states of a group."""
-    _take(text.b, states, counted(text, len(states)))
-
-
-def _take(b: Builder, states: Sequence[VReg], counted: Sequence[VReg]) -> None:
-    for state, block in zip(states, counted, strict=True):
-        b.assign(state, block)
-
-
 class _Group:
     """A turn of the loop: AES of a group, and GHASH of that at `at`."""
 
-    def __init__(self, text: Text, X: VReg, at: VReg, states: list[VReg]) -> None:
-        self.text, self.b, self.keys = text, text.b, text.keys
+    def __init__(self, text: Text, X: VReg, at: VReg, states: list[VReg], numbers: Numbers) -> None:
+        self.text, self.b, self.keys, self.numbers = text, text.b, text.keys, numbers
         self.X, self.at, self.states = X, at, states
-        self.following = list[VReg]()
-        """The next group's states, which are computed ahead."""
         self.asked = 0
 
     def record(self) -> None:
@@ -62,33 +49,26 @@ class _Group:
         b, text, hashing = self.b, self.text, self.text.kernel.hash
         self.i = b.gpr("gpr_const", 0, note="place of the keys, from those of the shortest")
         self.end = self.keys.end()
+        self.numbers.put(self.states)
         with b.stream("hash", start=MARGIN, end=1 - MARGIN, lean=False):
             keys = group_keys(b, hashing, text.context)
             hashed = add_group(b, hashing, text.context, self.X, self.at, keys, load=self._load)
             b.assign(self.X, hashed)
-        self._count(len(self.states) - len(self.following))
         with b.stream("cipher", lean=False):
             self._rounds(range(FIRST.stop, LEAST_ROUNDS))
             last = self.keys.indexed(self.i, LEAST_ROUNDS, text.kernel.lane_count)
             text.write(self.states, key=last)
-            _take(b, self.states, self.following)
 
     def _load(self, first: int, lanes: int) -> VReg:
         """Record the load of a register of the other group; before the third, the rounds that go
         beside the first two.
         """
         if self.asked == 2:
-            self._count(len(self.states) // 2)
             with self.b.stream("cipher", lean=False):
                 self._rounds(FIRST)
                 self._longer()
         self.asked += 1
         return load_block(self.b, self.text.kernel.hash, self.at, BLOCK_BYTES * first, "C", lanes)
-
-    def _count(self, count: int) -> None:
-        """Record so many of the next group's states."""
-        with self.b.stream("counters", lean=False):
-            self.following += counted(self.text, count)
 
     def _rounds(self, rounds: range) -> None:
         for i in rounds:
@@ -143,19 +123,19 @@ def whole_groups(text: Text, X: VReg, way: Way, behind: Behind) -> None:
     """Record a text's whole groups, of which there is one at least; the last may stay `behind`."""
     b, kernel, size, at = text.b, text.kernel, text.group_bytes, behind.at
     states = [b.register("state", kernel.lane_count) for _ in range(kernel.registers)]
-    _begin(text, states)
+    numbers = Numbers(text)
     way.decrypts(GROUP)
     b.assign(at, text.out)
     b.assign(behind.waits, b.gpr("gpr_const", 1, note="a group waits for GHASH"))
-    last = rounds_from(b, text.keys, states, second_index(b, text.keys, states), "first")
+    numbers.put(states)
+    last = rounds_from(b, text.keys, states, first_index(b, text.keys), "first", count=1)
     text.write(states, key=last)
     text.advance(size, "next group")
-    _begin(text, states)
     b.branch("below", text.length, size, "done")
     with b.loop(GROUP):
-        _Group(text, X, at, states).record()
+        _Group(text, X, at, states, numbers).record()
         text.move(at, size)
         text.advance(size, "next group")
         b.branch("not_below", text.length, size, GROUP)
     b.label("done")
-    text.counters.back(kernel.registers)
+    numbers.resume()
