@@ -24,7 +24,7 @@ PARTS = {
     "lookb": ("mixed_look_1", "mixed_look_2"),
     "lookd": ("mixed_look_3", "mixed_1_cipher"),
     "cipher": ("mixed_1_cipher", "mixed_1_text_3"),
-    "textbba": ("mixed_1_text_1", "mixed_1_text_0"),
+    "textcba": ("mixed_1_text_1", "mixed_1_text_0"),
     "text": ("mixed_2_text_1", "mixed_2_text_0"),
     "hashm": ("mixed_hash", "mixed_no"),
     "judgem": ("mixed_tags", "mixed_no"),
@@ -59,34 +59,34 @@ FAULTS = {
         r"(vaesenclast zmm5, )zmm5", r"\1zmm4", REFUSED),
     ("cipherba", "the keystream of another message's IV"): (
         r"\[rsi \+ 80\]( +; AES: iv)", r"[rsi]\1", REFUSED),
-    ("textbba", "the mask of another message's text"): (
+    ("textcba", "the mask of another message's text"): (
         r"(bzhi +rdx, rdx, )r12", r"\1r14", "not known to be in it|that end|not written"),
-    ("textbbb", "the mask of another message's row"): (
+    ("textcbb", "the mask of another message's row"): (
         r"(mov +rdx, )r12(\n +sub +rdx, 0x40)", r"\1r14\2",
         REFUSED + "|not known to be in it"),
-    ("textbbb", "a mask of a row that is not there"): (
+    ("textcbb", "a mask of a row that is not there"): (
         r"sub +r9, 0x01( +; 0 if)", r"or r9, -1\1", "not known to be in it|that end"),
-    ("textbbb", "the row before"): (
+    ("textcbb", "the row before"): (
         r"(vmovdqu8 +zmm\d+\{k1\}\{z\}, \[rax) \+ 64\]", r"\1]", "input read where output"),
-    ("textbbb", "swapped rows"): (
+    ("textcbb", "swapped rows"): (
         r"(vpxorq +zmm8, )zmm9(, zmm8 +; the other)", r"\1zmm5\2", "wrong|not as"),
-    ("textbbb", "powers of another message"): (
+    ("textcbb", "powers of another message"): (
         r"(mov +rdx, )r12(\n +add)", r"\1r14\2", REFUSED + "|not known"),
-    ("textbbb", "a mixed group taken for one alike"): (
+    ("textcbb", "a mixed group taken for one alike"): (
         r"(mov +rdx, )r12((?:.*\n)*?.*bzhi +rdx, rdx, )r12", r"\1r14\2r14",
         "not known to be in it|that end|not written"),
-    ("textbbb", "powers of one block more"): (
+    ("textcbb", "powers of one block more"): (
         r"(add +rdx, )0x0f", r"\g<1>0x1f", REFUSED),
-    ("textbbb", "the powers of the row before"): (
+    ("textcbb", "the powers of the row before"): (
         r"(vmovdqu64 +zmm\d+, \[r8 \+ )256", r"\g<1>192", REFUSED),
-    ("textbbb", "a tail that writes behind a message"): (
+    ("textcbb", "a tail that writes behind a message"): (
         r"(vmovdqu8 +\[rcx \+ 64\])\{k\d\}", r"\1", "that end|not known to be in it"),
-    ("textbbb", "ciphertext that is not padded"): (
+    ("textcbb", "ciphertext that is not padded"): (
         r"(vmovdqu8 +zmm5)\{k1\}\{z\}(, zmm5)", r"\1\2", REFUSED),
-    ("textbbb", "another message's text"): (r"\[rsi \+ 96\]", "[rsi + 16]", "wrong|not as"),
-    ("textbbb", "another message's AAD"): (
+    ("textcbb", "another message's text"): (r"\[rsi \+ 96\]", "[rsi + 16]", "wrong|not as"),
+    ("textcbb", "another message's AAD"): (
         r"(vextracti64x2 xmm\d+, zmm1, 0x0)1", r"\g<1>2", REFUSED),
-    ("textbcb", "a sum of another message in this one's place"): (
+    ("textccb", "a sum of another message in this one's place"): (
         r"vpxorq( +)zmm5(, zmm8, zmm15)", r"vpxorq\1zmm6\2", REFUSED),
     ("hashmb", "swapped lengths"): (
         r"(shl +)r12(.*\n.*vmovq +xmm\d+, )r12(.*\n.*shl +)r13(.*\n.*vmovq +xmm\d+, )r13",
@@ -128,7 +128,7 @@ def test_a_planted_fault_of_open_is_refused(name: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["mixed", "lookbb", "lookdb", "cipherba", "textbba", "textbbb", "textbcb", "hashmb"]
+    "name", ["mixed", "lookbb", "lookdb", "cipherba", "textcba", "textcbb", "textccb", "hashmb"]
 )
 def test_without_a_fault_the_same_runs_are_accepted(name: str) -> None:
     part = next(part for begin, part in PARTS.items() if name.startswith(begin))
@@ -141,30 +141,30 @@ def test_without_a_fault_the_same_runs_of_open_are_accepted(name: str) -> None:
 
 
 def test_the_keystream_is_that_of_its_place() -> None:
-    said = found(KERNEL, "seal_many")["textdaa"].registers
+    said = found(KERNEL, "seal_many")["textaaa"].registers
     streams = [(p, v) for p, v in said.items() if isinstance(v, list) and v[1] == "keystream"]
     lanes = {tuple(v[2]): place for place, v in streams}
     assert sorted(int(place) for _, place in lanes) == [0, 16, 32, 48]
     changed = {**said, lanes["n", "16"]: ["t", "keystream", ["n", "32"]]}
     with pytest.raises(Refutation, match=REFUSED):
-        run(KERNEL, "seal_many", "cipheraa", "textdaa", registers=changed)
+        run(KERNEL, "seal_many", "cipheraa", "textaaa", registers=changed)
 
 
 @pytest.mark.parametrize("said", [CONTEXT, ["t", "other", 1]])
 def test_a_value_is_of_no_less_than_it_depends_on(said: Any) -> None:
     """A sum of the followed message is neither the context's nor another's."""
-    known = found(KERNEL, "seal_many")["textaba"].registers
+    known = found(KERNEL, "seal_many")["textdba"].registers
     place = next(place for place, v in known.items() if v == ["v", "xa"])
     with pytest.raises(Refutation, match=REFUSED + "|no value is called"):
-        run(KERNEL, "seal_many", "textbba", "textaba", registers={**known, place: said})
+        run(KERNEL, "seal_many", "textcba", "textdba", registers={**known, place: said})
 
 
 def test_a_message_is_hashed_to_its_end() -> None:
     """What stands in a register behind a text is X of all of it, and not of another place."""
-    known = found(KERNEL, "seal_many")["textaba"]
+    known = found(KERNEL, "seal_many")["textdba"]
     ghosts = {**known.ghosts, "x": {**known.ghosts["x"], "hashed": "0"}}
     with pytest.raises(Refutation, match=REFUSED):
-        run(KERNEL, "seal_many", "textbba", "textaba", ghosts=ghosts)
+        run(KERNEL, "seal_many", "textcba", "textdba", ghosts=ghosts)
 
 
 def test_what_is_of_the_context_alone() -> None:

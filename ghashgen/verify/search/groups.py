@@ -50,7 +50,7 @@ RUN, AHEAD, DRAIN = "run", "ahead", "drain"
 MIXED, LOOK, CIPHER, TEXT = "mixed", "look", "cipher", "text"
 """Those of groups whose lengths differ (`search.mixed`)."""
 
-EACH = (*(f"{LOOK}{letter}" for letter in "abcd"), *(f"{TEXT}{letter}" for letter in "dcba"))
+EACH = tuple(f"{step}{letter}" for step in (LOOK, TEXT) for letter in "abcd")
 
 STEPS = (RUN, GROUP, READ, LAST, MIXED, *EACH[:4], CIPHER, *EACH[4:], HASH, AHEAD, DRAIN, JUDGE)
 """What comes after another in a group."""

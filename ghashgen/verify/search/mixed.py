@@ -3,7 +3,8 @@
     mixed     before four records: they are asked whether they are such a group
     look      before AAD of one message is read, for each place and each message
     cipher    where all AAD is read, for each place and each number of rows
-    text      before the text of one message, for each place, each message and number of rows
+    text      before the text of one message, the last one's first, for each place, each message
+              and each number of rows
     hash      where all texts are written and hashed, for each place
     judge     before the tags are compared, in `open_many`
     told      behind the verdict on one message
@@ -110,8 +111,8 @@ class Mixed(Groups):
             self.rows = rows
             some = {k: [(name, known(k, rows)) for name, _ in found[k]] for k in ALL}
             some = self.step(CIPHER, some, self.reads("iv", "", *ALL), SIZE)
-            for j in reversed(ALL):
-                some = self.step(f"{TEXT}{LETTERS[j]}", some, self.reads("input", "length", j), j)
+            for letter, j in zip(LETTERS, reversed(ALL), strict=False):
+                some = self.step(f"{TEXT}{letter}", some, self.reads("input", "length", j), j)
             written = {k: written[k] + some[k] for k in ALL}
         again = [self.reads("", "length", *ALL[1:]), self.reads("", "aad_length", *ALL)]
         hashed = self.step(HASH, written, lambda *now: any(read(*now) for read in again), -1)
