@@ -9,7 +9,8 @@ from typing import Any
 from ghashgen.lab.host_goals import EACH, LENGTHS, ONCE, Trial, Trials, goal_parts
 from ghashgen.lab.pages import item, markdown_table, wrapped
 from ghashgen.lab.speeds.core import Measured
-from ghashgen.support.wording import counted, joined
+from ghashgen.output.hosts.registry import hosts
+from ghashgen.support.wording import joined
 
 PAGE = "docs/hosts.md"
 """The page with the block, and beside it the folder of records."""
@@ -59,7 +60,8 @@ def host_parts(trials: Trials, measured: Mapping[str, Measured]) -> Iterator[str
         yield "\n".join(map(item, slower))
     for name, trial in trials.items():
         yield f"## {name}"
-        yield wrapped(f"{trial['source']}{'' if where else '; ' + trial['cpu']}.")
+        cpu = "" if where else f", on {trial['cpu']}"
+        yield wrapped(f"{hosts()[trial['host']].title}. Tried with {trial['source']}{cpu}.")
         yield markdown_table(
             ("ns", "key set", *(f">{length} B" for length in LENGTHS)), [*_rows(trial)]
         )
@@ -115,4 +117,4 @@ def _passed(trial: Trial) -> str:
 
 def _proved(trial: Trial) -> str:
     how: Counter[str] = Counter(trial["proofs"].values())
-    return "; ".join(f"{counted(n, 'object')} {said}" for said, n in how.items())
+    return "Proofs of the objects: " + "; ".join(f"{n} {said}" for said, n in how.items())

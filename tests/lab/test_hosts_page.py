@@ -131,7 +131,7 @@ def test_the_cpu_is_named_once_if_it_is_one(
     trials["c"]["cpu"] = "another: Zen 5"
     page = " ".join(said(trials, measured).split())
     assert page.count(cpu) == len(trials) - 1
-    assert page.count("; another: Zen 5.") == 1
+    assert page.count(", on another: Zen 5.") == 1
 
 
 def test_a_cause_is_of_a_recorded_host(trials: Trials) -> None:
