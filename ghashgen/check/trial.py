@@ -26,7 +26,7 @@ from ghashgen.records.cpus import title_of
 from ghashgen.records.machine import cpu_model
 from ghashgen.run import debian
 from ghashgen.run.commands import do, lines_of, outputs, require_programs
-from ghashgen.support.errors import GhashgenError
+from ghashgen.support.errors import GhashgenError, require
 from ghashgen.support.templates import environment
 
 LENGTHS = (16, 64, 256, 1024, 1536, 4096, 16384)
@@ -144,6 +144,7 @@ def _sources(
     trial: Trial, host: str, given: Path | None, scratch: Path, log: Path
 ) -> tuple[Path, str]:
     if given is not None:
+        require(given.is_dir(), f"{given}: no such folder", "name the host's sources with --source")
         found, version = given, _version(given)
     elif trial.package:
         found, version = debian.source_of(trial.package, scratch, log)

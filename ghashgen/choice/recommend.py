@@ -21,7 +21,7 @@ from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
 from ghashgen.records.records import Record
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.wording import did_you_mean
+from ghashgen.support.wording import did_you_mean, joined
 
 FEATURES = tuple(arches()[DEFAULT].features)
 """CPU features of the architecture that has records."""
@@ -208,10 +208,12 @@ def recommend(
             f"{question.limit}: at most {question.longest} bytes, not {size}",
             "give a length up to that",
         )
-    pool = [candidate for candidate in pool if candidate.exports(use.exports)]
+    every = tuple(pool)
+    pool = [candidate for candidate in every if candidate.exports(use.exports)]
     if not pool:
+        value = f" for {question.given} {every[0].given}" if every else ""
         raise GhashgenError(
-            f"no kernel of the catalogue has {' and '.join(sorted(use.exports))}, which use "
+            f"no kernel of the catalogue{value} has {joined(sorted(use.exports))}, which use "
             f"{use.name} needs",
             f"choose another --use, or make one: ghashgen generate --family {question.family}",
         )
@@ -318,7 +320,8 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
     scored = pick.scores.by_candidate
     equal = level(scored)
     best = min(scored, key=lambda candidate: (scored[candidate], candidate.simplicity))
-    sizes = "IMIX" if pick.scores.modes[0] == IMIX else ", ".join(map(size_name, pick.scores.sizes))
+    sizes = ", ".join(map(size_name, pick.scores.sizes)) if any(pick.scores.sizes) else "key set-up"
+    sizes = "IMIX" if pick.scores.modes[0] == IMIX else sizes
     if len(scored) == 1:
         text = f"the only kernel on record at {sizes}"
     elif pick.candidate == best:

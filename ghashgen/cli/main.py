@@ -24,7 +24,7 @@ from ghashgen import __version__
 from ghashgen.cli import verbs as commands
 from ghashgen.cli.once import require_once
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.files import FULL
+from ghashgen.support.files import FULL, UNUSABLE, unwritten
 from ghashgen.support.paths import CACHE, cache_folder, kernels_folder
 from ghashgen.support.registry import modules_of
 from ghashgen.support.termination import heed
@@ -184,6 +184,9 @@ def main() -> None:
         _discard_output()
         sys.exit(UNREAD)
     except OSError as error:
+        if error.errno in UNUSABLE and error.filename is not None:
+            click.echo(f"ghashgen: {unwritten(Path(error.filename), error)}", err=True)
+            sys.exit(REFUSED)
         if error.errno not in FULL:
             raise
         _discard_output()

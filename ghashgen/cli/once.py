@@ -16,11 +16,11 @@ from ghashgen.support.errors import GhashgenError
 def require_once(
     name: str, command: click.Command, context: click.Context, args: Sequence[str]
 ) -> None:
-    """Refuse a call that gives an option an empty value, or two different values if it takes one,
-    and one that asks for two forms of output.
+    """Refuse a call that gives an option or an argument an empty value, or two different values to
+    an option that takes one, and one that asks for two forms of output.
 
     Raises:
-        GhashgenError: names the option and the values.
+        GhashgenError: names the option or argument, and the values.
         click.UsageError: the words do not parse.
     """
     inner = click.Context(command, info_name=name, parent=context)
@@ -44,6 +44,11 @@ def require_once(
         if not option.is_flag and "" in given.get(option.name or "", ()):
             raise GhashgenError(
                 f"{option.opts[0]} has an empty value", "give it a value, or leave it out"
+            )
+    for argument in command.get_params(inner):
+        if isinstance(argument, click.Argument) and given.get(argument.name or "") == "":
+            raise GhashgenError(
+                f"{argument.human_readable_name} has an empty value", "give it a value"
             )
 
 

@@ -28,7 +28,7 @@ class Choice:
     axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """The values of the restricted axes."""
     name: tuple[str, ...] = ()
-    """Names of kernels in the catalogue, or globs."""
+    """Names of kernels, or globs of names in the catalogue."""
     family: tuple[str, ...] = ()
     plain: bool = False
     """Whether unrestricted axes must be at their defaults."""
@@ -138,8 +138,9 @@ def look_up(choice: Choice, facet: str = "") -> Selection[Point]:
     One value for every axis of a family selects one kernel, in the catalogue or not, even if a
     paper gives it another name.
 
-    Names and globs select kernels of the catalogue; values of axes narrow them down, and so do, for
-    a plain choice, the defaults of the axes that are not given.
+    Globs select kernels of the catalogue, and so do names; a name that the catalogue lacks selects
+    the kernel that is made with it. Values of axes narrow both down, and so do, for a plain choice,
+    the defaults of the axes that are not given.
 
     Families that do not bring `facet` are not considered.
 
@@ -186,7 +187,7 @@ def _look_up(choice: Choice, among: Sequence[Family[Any]]) -> Selection[Any]:
     order = {axis.name: None for family in fitting for axis in family.axes}
     axes = {name: choice.axes[name] for name in order if name in choice.axes}
     if choice.name:
-        return Selection(_by_name(choice, axes, _named(choice.name, fitting)))
+        return _by_name(choice, axes, fitting)
     shipped = [kernel for family in fitting for kernel in family.catalogue()]
     first = fitting[0]
     if axes.keys() == _axes(first).keys() and all(len(values) == 1 for values in axes.values()):
@@ -305,33 +306,69 @@ def _named(names: Sequence[str], fitting: Sequence[Family[Any]]) -> dict[str, Po
     return known
 
 
+def _spelt(name: str, fitting: Sequence[Family[Any]]) -> Point | None:
+    """Return the kernel that would have this name, in the first family that can make it."""
+    marks = {*name.split("_"), *re.findall(r"\d+", name)}
+    for family in fitting:
+        values = [
+            [
+                value
+                for value in axis.values()
+                if (not (m := axis.in_name(value)) or m.replace("-", "") in marks)
+            ]
+            for axis in family.axes
+        ]
+        # The key size is not in the name of a kernel that takes every size.
+        lacking = [number for number, some in enumerate(values) if not some]
+        if len(lacking) > 1:
+            continue
+        for number in lacking:
+            values[number] = list(family.axes[number].values())
+        for cell in product(*values):
+            try:
+                kernel: Point = family.make(
+                    **dict(zip((axis.name for axis in family.axes), cell, strict=True))
+                )
+            except GhashgenError:
+                continue
+            if kernel.name == name:
+                return kernel
+    return None
+
+
 def _by_name(
-    choice: Choice, axes: Mapping[str, tuple[Any, ...]], known: Mapping[str, Point]
-) -> tuple[Point, ...]:
+    choice: Choice, axes: Mapping[str, tuple[Any, ...]], fitting: Sequence[Family[Any]]
+) -> Selection[Any]:
     """Return the kernels with these names and globs, in the given order; axes narrow each down."""
+    known = _named(choice.name, fitting)
     found: dict[Point, None] = {}
+    made: dict[Point, None] = {}
     for pattern in choice.name:
         is_glob = any(mark in pattern for mark in "*?[")
         names = [name for name in known if fnmatchcase(name, pattern)] if is_glob else [pattern]
+        if not is_glob and pattern not in known and (kernel := _spelt(pattern, fitting)):
+            if kernel not in known.values():
+                made[kernel] = None
+            known[pattern] = kernel
         if not names or names[0] not in known:
             if any(fnmatchcase(kernel.name, pattern) for kernel in catalogue()):
                 raise _excluded(choice, pattern)
             raise GhashgenError(
-                f"no kernel of the catalogue {'matches' if is_glob else 'is called'} {pattern!r}",
+                f"no kernel {'of the catalogue matches' if is_glob else 'is called'} {pattern!r}",
                 did_you_mean(
                     re.sub(r"[*?\[\]]+", "", pattern), known, "see ghashgen list, or choose by axes"
                 ),
             )
-        fitting = [
+        allowed = [
             known[name]
             for name in names
             if all(getattr(known[name], axis) in values for axis, values in axes.items())
             and choice.allows(known[name])
         ]
-        if not fitting:
+        if not allowed:
             raise _excluded(choice, pattern)
-        found.update(dict.fromkeys(fitting))
-    return tuple(found)
+        found.update(dict.fromkeys(allowed))
+    return Selection(tuple(found), tuple(made))
 
 
 def _excluded(choice: Choice, pattern: str) -> GhashgenError:

@@ -13,14 +13,31 @@ from ghashgen.support.paths import CACHE, cache_folder
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 """Errors that mean no space is left."""
 
-
 DENIED = frozenset((errno.EACCES, errno.EPERM))
 """Errors that permissions explain."""
 
+UNUSABLE = DENIED | {errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP}
+"""Errors that the caller's choice of a path explains."""
+
+
+def require_file(path: Path, remedy: str) -> None:
+    """Refuse a path that is no regular file; `remedy` says how to get one.
+
+    Raises:
+        GhashgenError: says why.
+    """
+    try:
+        if path.is_file():
+            return
+        known = path.exists()
+    except OSError as error:
+        raise GhashgenError(f"{path}: {error.strerror}", remedy) from None
+    raise GhashgenError(f"{path}: {'not a regular file' if known else 'no such file'}", remedy)
+
 
 def unwritten(path: Path, error: OSError, remedy: str = "") -> GhashgenError:
-    """Return the refusal for a file that could not be written; `remedy` applies unless space is
-    lacking.
+    """Return the refusal for a file that could not be written, or read; `remedy` applies unless
+    space is lacking.
     """
     # A failed write, unlike a failed open, does not name its file.
     where = path if error.filename is None else error.filename

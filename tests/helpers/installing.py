@@ -1,12 +1,20 @@
-"""Copies of the project, in a folder of their own, and every verb in its quickest form."""
+"""Copies of the project, in a folder of their own, its requirements, and every verb in its quickest
+form.
+"""
 
 import os
+import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+
+TOML = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, BUILD = TOML["project"], TOML["build-system"]
+OPTIONAL = PROJECT["optional-dependencies"]
 
 SMALL = "ghash_sse_k_clmul1_x1"
 """The kernel that the verbs are tried with."""
@@ -97,3 +105,10 @@ def run(
 def files_below(folder: Path) -> set[str]:
     """Return the files below a folder, by their path there."""
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def name_of(requirement: str) -> str:
+    """Return the name of a requirement's package, without version, extras and marker."""
+    found = re.match(r"[\w.-]+", requirement)
+    assert found is not None
+    return found[0]

@@ -1,15 +1,20 @@
 """The shipped variants, and the choice among them."""
 
+import contextlib
+import random
 from dataclasses import fields, replace
 
 import pytest
 
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import DEFAULT, isas
+from ghashgen.kernels import selection
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import in_order
 from ghashgen.kernels.hash.axes import AXES, NAMED
 from ghashgen.kernels.hash.catalogue import PAPER, catalogue
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice, choose, choose_of, look_up_of
+from ghashgen.kernels.selection import Choice, choose, choose_of, look_up, look_up_of
 from ghashgen.support.errors import GhashgenError
 
 CATALOGUE = catalogue()
@@ -133,10 +138,33 @@ def test_names_choose_in_the_order_given() -> None:
     assert tuple(kernel.name for kernel in choose_of(Kernel, Choice(name=names))) == names
 
 
+def test_a_name_that_the_catalogue_lacks_makes_its_kernel() -> None:
+    """Kernels with axes drawn at random, of every family."""
+    rng = random.Random(3)
+    for family in in_order():
+        drawn: dict[str, Point] = {}
+        while len(drawn) < 25:
+            values = {
+                axis.name: axis.default
+                if axis.default is not None and rng.random() < 0.7
+                else rng.choice(list(axis.values()))
+                for axis in family.axes
+            }
+            with contextlib.suppress(GhashgenError):
+                kernel = family.make(**values)
+                drawn[kernel.name] = kernel
+        found = look_up(Choice(name=tuple(drawn)))
+        assert found.kernels == tuple(drawn.values())
+        assert set(found.made) == {*found.kernels} - {*selection.catalogue()}
+    for name in ("ghash_avx2_k_clmul1_x99", "ghash_avx2_k_x12", "gcm512_avx_k_clmul1_x8", "x12"):
+        with pytest.raises(GhashgenError, match=f"no kernel is called '{name}'"):
+            look_up(Choice(name=(name,)))
+
+
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
-        (Choice(name=("ghash_best",)), "no kernel of the catalogue is called 'ghash_best'"),
+        (Choice(name=("ghash_best",)), "no kernel is called 'ghash_best'"),
         (Choice(name=("ghash_avx_karatuba*",)), "did you mean ghash_avx_karatsuba_"),
         (Choice(name=("none_*",)), "no kernel of the catalogue matches 'none_*'; see ghashgen"),
         (Choice(name=("ghash_avx_k*",), isa=("sse",)), "the axes exclude all of 'ghash_avx_k*'"),

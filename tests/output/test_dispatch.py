@@ -13,7 +13,6 @@ from elftools.elf.elffile import ELFFile
 from helpers.cpus import AS_FOUND, lacking
 from helpers.dispatching import (
     AVX,
-    FLAGS,
     SSE,
     SYNTHETIC,
     Entry,
@@ -35,7 +34,7 @@ from ghashgen.choice.choice import Chooser
 from ghashgen.choice.families.hash import USES
 from ghashgen.kernels.hash.definition import OPS
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.output.dispatcher import names_of, recorded, render_dispatch
+from ghashgen.output.dispatcher import recorded, render_dispatch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_cc
 
@@ -349,22 +348,6 @@ def test_environment_can_be_left_out(synthetic: Program, folder: Path) -> None:
     assert "getenv" not in undefined(program.object)
 
 
-@pytest.mark.cpu(AS_FOUND)
-def test_no_kernel_is_listed_elsewhere(tmp_path: Path) -> None:
-    """Linked with no kernel at all, as it must be where none can be assembled."""
-    program = build(render_dispatch(SYNTHETIC), tmp_path / "elsewhere", ["ELSEWHERE"], symbols=())
-    assert program.ask("best", "ghash", "64") == ["-", "-", "-"]
-    assert program.one("features").split() == []
-    assert program.run("lengths", "ghash", data=bytes(32)).returncode == 4
-    assert program.run("segments", "ghash", data=bytes(32)).returncode == 4
-
-
-@pytest.mark.cpu(AS_FOUND)
-def test_no_kernels_at_all(tmp_path: Path) -> None:
-    program = build_stubbed((), tmp_path / "none")
-    assert program.ask("best", "ghash", "64") == ["-", "-", "-"]
-
-
 def test_what_is_remembered_is_a_word_and_six_pointers(synthetic: Program) -> None:
     """No allocation, no loading of code, no other state."""
     with synthetic.object.open("rb") as stream:
@@ -400,28 +383,3 @@ def test_header_serves_c_and_cpp_alone(folder: Path, synthetic: Program) -> None
         subprocess.run(
             [*find_cc().command, *flags, f"-I{synthetic.path.parent}", str(source)], check=True
         )
-
-
-def test_no_warning_where_a_project_is_strict(folder: Path) -> None:
-    for name, entries in {"some": shipped(), "none": ()}.items():
-        place = folder / f"strict_{name}"
-        place.mkdir()
-        for file, text in render_dispatch(entries, records=recorded()).items():
-            (place / file).write_text(text)
-        flags = [*FLAGS, "-O2", "-Wshadow", "-Wconversion", "-c"]
-        source, obj = place / "ghashgen_dispatch.c", place / "x.o"
-        subprocess.run([*find_cc().command, *flags, source, "-o", obj], check=True)
-
-
-def test_alignment_is_what_is_needed_and_what_is_best() -> None:
-    header = render_dispatch(SYNTHETIC)["ghashgen_dispatch.h"]
-    assert "#define GHASHGEN_MAX_TABLE_ALIGN 16\n" in header
-    assert "#define GHASHGEN_BEST_TABLE_ALIGN 64\n" in header
-    assert "#define GHASHGEN_ALIGNED alignas(16)\n" in header
-    narrow = [item for item in SYNTHETIC if item.isa == "avx"]
-    header = render_dispatch(narrow)["ghashgen_dispatch.h"]
-    assert "#define GHASHGEN_MAX_TABLE_ALIGN 1\n" in header
-
-
-def test_files_are_the_two_named() -> None:
-    assert tuple(render_dispatch(SYNTHETIC)) == names_of()

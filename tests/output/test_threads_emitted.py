@@ -11,6 +11,7 @@ from helpers.threading_runtime import ENTRIES, FLAGS, runtime
 from helpers.verbs import refused
 
 from ghashgen.kernels import manifest
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.generate import generate
@@ -114,3 +115,12 @@ def test_the_group_is_whole_to_every_kernel() -> None:
     assert group_of([16]) == 16
     assert group_of([1, 2, 4, 6, 8, 12, 16]) == 48
     assert group_of([7, 11, 13, 16]) == 16
+
+
+def test_only_folders_with_such_kernels_seal(tmp_path: Path) -> None:
+    plain = GcmKernel(128, "avx", "winograd", "clmul1", 8)
+    hashing = Kernel("avx", "winograd", "clmul1", 16, segments=True)
+    output = generate((hashing, plain), target(), tmp_path, threads=True)
+    assert "_pool_seal" not in output.files["ghashgen_threads.h"]
+    with pytest.raises(GhashgenError, match="add --segments, or leave out --threads"):
+        generate((plain,), target(), tmp_path / "other", threads=True)

@@ -395,12 +395,3 @@ def test_it_compiles_without_a_warning(tmp_path: Path, name: str, hashes: bool) 
     for level in ("-O0", "-O3"):
         source = tmp_path / "ghashgen_threads.c"
         compile_c(Tool(Path(path), ""), source, tmp_path / "o", flags=[*FLAGS, level])
-
-
-def test_only_folders_with_such_kernels_have_it(tmp_path: Path) -> None:
-    plain = GcmKernel(128, "avx", "winograd", "clmul1", 8)
-    hashing = Kernel("avx", "winograd", "clmul1", 16, segments=True)
-    output = generate((hashing, plain), target(), tmp_path, threads=True)
-    assert "_pool_seal" not in output.files["ghashgen_threads.h"]
-    with pytest.raises(GhashgenError, match="add --segments, or leave out --threads"):
-        generate((plain,), target(), tmp_path / "other", threads=True)

@@ -88,13 +88,22 @@ def test_add_overwrites_no_edited_file_and_believes_no_edited_record(into: Path)
     assert "does not trust it" in refused("vendor", "--into", into, "--add", "--name", THREE)
 
 
+def test_a_kernel_outside_the_catalogue_is_added_by_its_options_or_its_name(
+    into: Path, tmp_path: Path
+) -> None:
+    made = "ghash_avx_k_clmul1_x7"
+    axes = ("--isa", "avx", "--multiply", "k", "--blocks", 7, "--reduce", "clmul1", "--op", "ghash")
+    called("vendor", "--into", into, "--add", *axes, "--no-wipe")
+    assert options_in(into) == ("--name", ONE, "--name", made)
+    other = tmp_path / "other"
+    called("vendor", "--into", other, "--name", ONE, "--name", made)
+    assert contents(other) == contents(into)
+
+
 def test_what_cannot_be_added(into: Path, tmp_path: Path) -> None:
     assert "--add needs a choice of kernels" in refused("vendor", "--into", into, "--add")
     said = refused("vendor", "--into", tmp_path / "none", "--add", "--name", ONE)
     assert "has no VENDORED, so there is nothing to add to; leave out --add" in said
-    on_demand = ("--isa", "avx", "--multiply", "k", "--blocks", 7, "--reduce", "clmul1")
-    said = refused("vendor", "--into", into, "--add", *on_demand, "--op", "ghash")
-    assert "is not in the catalogue" in said
     assert not (tmp_path / "none").exists()
     assert options_in(into) == ("--name", ONE)
 

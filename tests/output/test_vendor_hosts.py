@@ -21,7 +21,6 @@ from ghashgen.output.folder import write
 from ghashgen.output.hosts import libgcrypt
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.output.vectors import vectors
-from ghashgen.support.paths import project_root
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -316,38 +315,6 @@ def test_the_crate_agrees_with_aes_gcm(
     assert said in output
     assert (found.returncode == 0) == (not right), output
     assert "warning" not in found.stderr
-
-
-def test_hosts_are_listed() -> None:
-    listed = json.loads(called("vendor", "--hosts", "--json").stdout)
-    assert [each["name"] for each in listed] == list(hosts())
-    (c,) = (each for each in listed if each["name"] == "c")
-    assert "ghashgen_test.c" in c["files"]
-    assert c["use"] == "mixed"
-    measured = {each["name"]: each["measured"] for each in listed}
-    assert measured["plain"] is None
-    assert {row["length"] for row in measured["c"]["times"]} >= {16, 16384}
-    tried = {"aws-lc", "bearssl", "boringssl", "go", "go-asm", "libgcrypt", "mbedtls", "nettle"}
-    tried |= {"c", "linux", "openssl", "openssl-asm", "rust", "rust-hash"}
-    assert {each["name"] for each in listed if each["can_be_tried"]} == tried
-    lines = called("vendor", "--hosts").stdout.splitlines()
-    assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
-
-
-def test_what_is_said_of_speed_is_what_a_record_has() -> None:
-    paths = [*(project_root() / "docs" / "hosts").glob("*.json")]
-    # Other versions of a host are on the page alone.
-    records = {path.stem: path for path in paths if "@" not in path.stem}
-    assert "nettle" in records
-    lines = called("vendor", "--hosts").stdout.splitlines()
-    said = {line.split("\t")[0]: line.split("\t")[-1] for line in lines}
-    for name, path in records.items():
-        record = json.loads(path.read_text(encoding="utf-8"))
-        (at_16,) = (t for t in record["times"] if t["length"] == 16 and not t["rekeyed"])
-        for rival, ratio in at_16["ratio"].items():
-            assert ratio == round(at_16["own"][rival] / at_16["ours"], 3)
-            assert f"{ratio:.2f} times the speed of {rival} at 16 bytes" in said[name]
-    assert {name for name in hosts() if said[name] != "-"} == {*records}
 
 
 def test_mbed_tls_keeps_its_own_code_for_other_ciphers(tmp_path: Path) -> None:

@@ -169,6 +169,14 @@ def test_a_refusal_leaves_nothing(
     assert [*surroundings.iterdir()] == []
 
 
+def test_sources_that_are_not_there_are_refused(
+    surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = refused(HOST, monkeypatch, TOY / "absent")
+    assert f"{TOY / 'absent'}: no such folder; name the host's sources with --source" in said
+    assert [*surroundings.iterdir()] == []
+
+
 @pytest.mark.parametrize("word", ["--add", "--dry-run", "--force"])
 def test_a_trial_takes_no_option_of_a_folder(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     with pytest.raises(GhashgenError, match=f"--try takes no {word}; leave it out"):

@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +21,9 @@ import pytest
 import setuptools
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ
 from helpers.installing import (
+    OPTIONAL,
     ORDER,
+    PROJECT,
     QUICKEST,
     ROOT,
     SLOW,
@@ -30,18 +31,14 @@ from helpers.installing import (
     call,
     copy_of_the_project,
     files_below,
+    name_of,
     run,
 )
 
 import ghashgen
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.support import extras
-from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble
-
-TOML = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PROJECT, BUILD = TOML["project"], TOML["build-system"]
-OPTIONAL = PROJECT["optional-dependencies"]
 
 NEEDS = {
     "validate": ("validate", QUICKEST["validate"]),
@@ -55,13 +52,6 @@ CLONE_ONLY = (
     "model --check", "model --write", "summary --check", "summary --write",
 )  # fmt: skip
 """Command lines that write or compare files of the repository."""
-
-
-def name_of(requirement: str) -> str:
-    """The name of a requirement's package, without version, extras and marker."""
-    found = re.match(r"[\w.-]+", requirement)
-    assert found is not None
-    return found[0]
 
 
 def closure(names: list[str]) -> Iterator[Distribution]:
@@ -174,43 +164,6 @@ def full(base: Environment, tmp_path_factory: pytest.TempPathFactory) -> Environ
         each.mkdir()
     link(folder / "links", [name_of(text) for extra in extras.EXTRAS for text in OPTIONAL[extra]])
     return made
-
-
-def test_extras_are_those_of_the_project() -> None:
-    named = {extra: sorted(map(name_of, OPTIONAL[extra])) for extra in extras.EXTRAS}
-    assert named == {extra: sorted(held.values()) for extra, held in extras.EXTRAS.items()}
-    assert set(OPTIONAL) == {*extras.EXTRAS, "all", "docs", "dev"}
-    assert set(extras.USES) == set(extras.EXTRAS)
-    (every,) = OPTIONAL["all"]
-    assert every == f"ghashgen[{','.join(extras.EXTRAS)}]"
-
-
-def test_the_document_names_every_extra() -> None:
-    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE))
-    assert rows == {**extras.USES, "all": "all of them"}
-
-
-def test_the_locks_hold_every_requirement() -> None:
-    texts = [(ROOT / ".ci" / f"{lock}.lock").read_text() for lock in ("requirements", "emulate")]
-    locked = dict(re.findall(r"^([\w-]+)==(\S+)", "\n".join(texts), re.MULTILINE))
-    wanted = [*PROJECT["dependencies"], *(t for e in OPTIONAL if e != "all" for t in OPTIONAL[e])]
-    assert {name_of(text) for text in wanted} <= locked.keys()
-    # The wheel that the tests build is the one that pip builds.
-    (backend,) = BUILD["requires"]
-    assert backend == f"setuptools=={locked['setuptools']}"
-    assert not [line for text in texts for line in text.splitlines() if line.startswith("--")]
-
-
-def test_an_absent_extra_is_refused_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    extras.require.cache_clear()
-    monkeypatch.setitem(sys.modules, "cryptography", None)
-    with pytest.raises(GhashgenError) as caught:
-        extras.require("validate")
-    assert caught.value.cause.startswith("cryptography, needed for validating kernels, is not")
-    assert caught.value.remedy == f"run: {extras.command('validate')}"
-    monkeypatch.undo()
-    extras.require("validate")
 
 
 def test_the_wheel_carries_what_verbs_read_and_no_more(wheel: Path) -> None:

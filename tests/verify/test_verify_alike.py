@@ -16,9 +16,11 @@ from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.checking import check_function
 from ghashgen.verify.machine.image import Image
+from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search import kernel as search
 from ghashgen.verify.search.alike import Alike
 from ghashgen.verify.search.certified import Certified
+from ghashgen.verify.search.seen import Seen, Sight
 from ghashgen.verify.x86_64.elf import load_image
 
 SHORT, LONG = (GcmKernel(bits, "avx", "winograd", "clmul1", 2) for bits in (128, 256))
@@ -35,6 +37,12 @@ class Shelf(dict[str, Any]):
 def loaded(kernel: GcmKernel) -> Image:
     text = make(kernel, target("sysv", "elf64"), find_nasm()).text
     return load_image(assemble_text(find_nasm(), kernel.name, text, "elf64"))
+
+
+def meaning_of(kernel: GcmKernel) -> Any:
+    """Return the meaning of a kernel's first function."""
+    spec = statement(kernel, kernel.name, "sysv")
+    return spec.meaning(spec.functions[0])
 
 
 def found(kernel: GcmKernel, shelf: Shelf, operation: str = "encrypt") -> Certified:
@@ -120,3 +128,29 @@ def test_only_code_that_is_alike_has_the_same_name() -> None:
     assert name(SHORT, "encrypt") == name(LONG, "encrypt")
     assert name(SHORT, "encrypt") != name(SHORT, "decrypt")
     assert name(SHORT, "seal") != name(SHORT, "open")
+
+
+def test_a_place_is_counted_from_the_constant_that_it_is_near() -> None:
+    """What it may be tells: its constant alone may be near another, as where a length is large."""
+    one = Alike.__new__(Alike)
+    one.entry, one.all, one.words, one.marks = 0, [0], ["mov"], [0]
+    one.data = [("section .rodata", 576), ("section .rodata", 1504)]
+    assertion = {
+        "at": 0, "unknowns": {"length": [961, 976]}, "among": {}, "facts": [],
+        "places": {"rdx": ["p", "section .rodata", "-1*length+1536"]}, "ghosts": {},
+        "flags": "secret", "dirty": False, "level": 0, "falls": "0", "from": {},
+    }  # fmt: skip
+    lifted = one.lifted({"assertions": {"a": assertion}})
+    assert lifted["assertions"]["a"]["places"]["rdx"] == ["p", "section 0", "-1*length+960"]
+    one.data = [("section .rodata", 64), ("section .rodata", 128)]
+    placed = one.placed(lifted)
+    assert placed["assertions"]["a"]["places"]["rdx"] == ["p", "section .rodata", "-1*length+1024"]
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_a_number_that_is_0_may_be_unlike_any_other(zeros: bool) -> None:
+    sight, seen = Sight.__new__(Sight), Seen.__new__(Seen)
+    sight.zeros, seen.sums = zeros, {}
+    seen.state = Checker(loaded(SHORT), meaning_of(SHORT), {}).begin()
+    assert sight._kind(seen, "rax", 7) == "number"
+    assert sight._kind(seen, "rax", 0) == (0 if zeros else "number")

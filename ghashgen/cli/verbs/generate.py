@@ -105,7 +105,8 @@ def COMMAND(
     else:
         count = counted(len(kernels), "kernel")
         if found.made:
-            count += f" ({len(found.made)} of them not in the catalogue)"
+            some = f"{len(found.made)} of them " if len(found.made) < len(kernels) else ""
+            count += f" ({some}not in the catalogue)"
         click.echo(f"{count}, {_beside(output)} and {manifest.NAME} in {folder}")
 
 

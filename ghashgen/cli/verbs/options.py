@@ -26,14 +26,14 @@ from ghashgen.support.timer import regularly
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-NAME_HELP = "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."
+NAME_HELP = "A kernel's name, or a glob of catalogue names in quotes: 'ghash_avx_*'."
 
 RULE = """
     Choosing kernels: repeat an option to allow several values. Each combination of values selects
     every kernel of the catalogue that has them (--plain: only kernels whose other axes are at their
     defaults). If the catalogue has none, kernels are made on demand, with the other axes at their
     defaults and every multiply and reduce that fits. Invalid combinations are named and left out.
-    --name selects kernels of the catalogue, and the other filters narrow the selection. A filter
+    --name selects kernels by name, and the other filters narrow the selection. A filter
     never selects a kernel that lacks its axis."""
 
 FAMILY_HELP = (

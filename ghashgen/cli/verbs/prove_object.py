@@ -28,8 +28,9 @@ from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, runnable
 from ghashgen.output.folder import require_writable
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.files import write_whole
+from ghashgen.support.files import require_file, write_whole
 from ghashgen.support.wording import counted
+from ghashgen.verify.advice import advised
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
@@ -126,8 +127,7 @@ def COMMAND(
     emulator, and compares with the specification. GHASH and POLYVAL also run at random points with
     independent powers. --no-run skips all of this, and the report says so.
     """
-    if not obj.is_file():
-        raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
+    require_file(obj, "assemble it: nasm -f elf64")
     if spec and (symbol or abi or table_align or choice != Choice()):
         raise GhashgenError(
             "the file of --spec states all, so it takes no axes and no --symbol, --abi or "
@@ -144,7 +144,8 @@ def COMMAND(
     try:
         proof = prove_object(obj, claimed, certified.search)
     except GhashgenError as refusal:
-        raise GhashgenError(f"{obj}: {refusal.cause}", refusal.remedy) from None
+        told = advised(refusal)
+        raise GhashgenError(f"{obj}: {told.cause}", told.remedy) from None
     if save_certificates is not None:
         write_whole(save_certificates, text_of(certified.found))
     explain(proof.refutation)

@@ -23,7 +23,7 @@ from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import in_clone, project_root
 from ghashgen.support.tables import Table, say, show
-from ghashgen.support.wording import choose_one
+from ghashgen.support.wording import choose_one, joined
 
 CATALOGUE = "generated"
 """The catalogue's folder, below the project's root."""
@@ -107,6 +107,8 @@ def COMMAND(
     others = load_records(project_root() / FOLDER) if cpu else ()
     here = machine(cpu or "", (*records, *others))
     pools = _pools(question, given[question.given])
+    if not given[question.given]:
+        pools = _serving(question, use, pools)
     found = {
         value: recommend(here, pool, records, question, use, size=size)
         for value, pool in pools.items()
@@ -203,6 +205,19 @@ def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candid
     return found
 
 
+def _serving(
+    question: Question, use: Use, pools: Mapping[Any, list[Candidate]]
+) -> dict[Any, list[Candidate]]:
+    """Return the pools that serve a use, and name the others; return all, if none serves it."""
+    able = {
+        value: pool for value, pool in pools.items() if any(c.exports(use.exports) for c in pool)
+    }
+    for value in [value for value in pools if able and value not in able]:
+        line = f"left out: {question.given} {value}, for which no kernel serves use {use.name}"
+        click.echo(line, err=True)
+    return able or dict(pools)
+
+
 def kernels_for_every_cpu(choice: Choice, use_name: str) -> tuple[Point, ...]:
     """Return those of the chosen kernels that a use takes on CPUs of no known kind.
 
@@ -229,12 +244,17 @@ def kernels_for_every_cpu(choice: Choice, use_name: str) -> tuple[Point, ...]:
         )
     own = {kernel.name: kernel for kernel in found.kernels}
     names: list[str] = []
-    for value, pool in _pools(question, tuple(map(str, given[question.given]))).items():
-        able = [each for each in pool if each.name in own and each.exports(use.exports)]
+    asked = tuple(map(str, given[question.given]))
+    pools = {
+        value: [each for each in pool if each.name in own]
+        for value, pool in _pools(question, asked).items()
+    }
+    for value, pool in (pools if asked else _serving(question, use, pools)).items():
+        able = [each for each in pool if each.exports(use.exports)]
         if not able:
             raise GhashgenError(
                 f"no kernel that you chose for {question.given} {value} has "
-                f"{' and '.join(sorted(use.exports))}, which use {use.name} needs",
+                f"{joined(sorted(use.exports))}, which use {use.name} needs",
                 "choose another --use, or fewer restrictions",
             )
         names += [

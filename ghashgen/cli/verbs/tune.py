@@ -148,10 +148,12 @@ def COMMAND(
     _refuse_early(uarch, write)
     goal = _goal(choice)
     uses = first_look(goal.only(named)) if quick else goal.only(named)
+    path = store or build_folder("tune.sqlite")
+    with open_store(path) as opened:
+        opened.require_writable()
     candidates, unable = _serving(_candidates(choice, kind, goal), uses)
     fine = FIRST_LOOK if quick else FINE
     plan = Plan(uses=uses, fine=fine, finalists=finalists, fresh=fresh, budget=budget)
-    path = store or build_folder("tune.sqlite")
     with open_store(path) as opened:
         with _runner(in_lab or bool(scheduler), scheduler, workers, core) as runner:
             swept = sweep(candidates, runner, opened, plan, progress)

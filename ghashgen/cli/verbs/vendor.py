@@ -31,7 +31,7 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.cli.verbs.recommend import kernels_for_every_cpu
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.selection import Choice, Selection, catalogue
+from ghashgen.kernels.selection import Choice, Selection
 from ghashgen.kernels.target import arch_of
 from ghashgen.output import vendored
 from ghashgen.output.hosts.core import BUILD_FILES, Host
@@ -389,10 +389,4 @@ def _add(into: Path, choice: Choice, recommended: bool, use_name: str, host_name
         kept.append(_DISPATCHER)
     new = _kernels(choice, recommended, use_name, host_name or then.params["host_name"])
     kernels = dict.fromkeys((*old.kernels, *new.kernels))
-    for kernel in kernels:
-        if kernel not in catalogue():
-            raise GhashgenError(
-                f"{kernel.name} is not in the catalogue, and --add names each kernel",
-                "give the options for all kernels in one call, without --add",
-            )
     _run([word for kernel in kernels for word in ("--name", kernel.name)] + kept)

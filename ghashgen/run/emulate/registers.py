@@ -85,10 +85,6 @@ class Registers:
         """The low 128 bits of vector register `index`."""
         return self.zmm[index] & ((1 << 128) - 1)
 
-    def ymm(self, index: int) -> int:
-        """The low 256 bits of vector register `index`."""
-        return self.zmm[index] & ((1 << 256) - 1)
-
 
 @lru_cache(maxsize=256)
 def garbage(seed: int, label: str, length: int) -> bytes:

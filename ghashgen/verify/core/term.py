@@ -73,7 +73,7 @@ def deps_of(*lanes: object) -> int:
     return deps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
     """One kind of term. Every question about terms is answered here."""
 

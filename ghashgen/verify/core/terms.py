@@ -71,6 +71,9 @@ class Terms:
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
         self._added: dict[tuple[Lane, Lane, int], Lane | None] = {}
+        self.read: dict[int, tuple[object, Moves]] = {}
+        """Linear maps of certificates: each as it was read, by its identity, and what it is. It is
+        held here, so nothing else can have its identity, and nobody changes it."""
         self.at = 0  # The address of the instruction being executed.
         self.settle: Callable[[Term], Lane] = lambda term: term
         """Called with what depends on a partial block (RAW) and enters a sum with a state or a

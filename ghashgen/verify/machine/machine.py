@@ -110,12 +110,12 @@ class Machine:
         for k, lanes in enumerate(self.vec):
             if (wide := tuple(new(lane, 128) for lane in lanes)) != lanes:
                 self.vec[k] = wide
-        done: dict[int, Value] = {}
         for cells in self.memory.written.values():
-            for key, (value, k) in cells.items():
-                if id(value) not in done:
-                    done[id(value)] = new(value, 128)
-                cells[key] = done[id(value)], k
+            held = {id(value): value for value, _ in cells.values()}
+            news = {i: now for i, value in held.items() if (now := new(value, 128)) is not value}
+            for key, (value, k) in cells.items() if news else ():
+                if id(value) in news:
+                    cells[key] = news[id(value)], k
 
     @property
     def target(self) -> Target:

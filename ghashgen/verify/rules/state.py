@@ -106,7 +106,8 @@ class State:
         for name, region in memory.regions.items():
             low, size = replaced(region.low, values), replaced(region.size, values)
             end = None if region.done is None else replaced(region.done, values)
-            memory.regions[name] = replace(region, low=low, size=size, done=end)
+            if (low, size, end) != (region.low, region.size, region.done):
+                memory.regions[name] = replace(region, low=low, size=size, done=end)
         m.flags = _flags(m.flags, values)
         self.ghosts = {
             name: replaced(ghost, values) if isinstance(ghost, int | Linear) else ghost

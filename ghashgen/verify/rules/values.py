@@ -53,7 +53,9 @@ def value_of(
         case ["t", "xor", a, b]:
             return meaning.terms.xor(part(a), part(b))
         case ["t", "moves", a, list(moves)]:
-            return meaning.terms.moves(part(a), tuple(map(_move, moves)))
+            if id(moves) not in meaning.terms.read:  # Held there, it keeps its identity.
+                meaning.terms.read[id(moves)] = moves, tuple(map(_move, moves))
+            return meaning.terms.moves(part(a), meaning.terms.read[id(moves)][1])
         case ["t", *rest]:
             return meaning.value([x if type(x) in (str, int) else named(x) for x in rest])
     raise unsupported(f"no value: {v!r}")

@@ -18,7 +18,10 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
+from ghashgen.verify.core.linear import Facts
+from ghashgen.verify.core.numbers import parse
 from ghashgen.verify.machine.image import SECTION, Image
+from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.looks import FLAGS, VECTOR
 from ghashgen.verify.statements.core import Function, Statement
@@ -77,11 +80,11 @@ class Alike:
                     return [mark, own[-1], own.count(own[-1])]
             return [mark, "", self.marks[mark] - k]
 
-        def lift_data(region: str, at: int) -> tuple[str, int]:
+        def lift_data(region: str, at: int, least: int) -> tuple[str, int]:
             there = [(k, o) for k, (r, o) in enumerate(self.data) if r == region]
             if not there:
                 return region, at
-            k, offset = min(there, key=lambda one: abs(at - one[1]))
+            k, offset = min(there, key=lambda one: abs(least - one[1]))
             return f"{SECTION}{k}", at - offset
 
         return _moved(certificate, lift, lift_data)
@@ -97,7 +100,7 @@ class Alike:
             k = same[count - 1] + 1 if 0 < count <= len(same) else k - count
             return self.all[min(max(k, 0), len(self.all) - 1)] - self.entry
 
-        def place_data(region: str, at: int) -> tuple[str, int]:
+        def place_data(region: str, at: int, least: int) -> tuple[str, int]:
             number = region.removeprefix(SECTION)
             name, offset = self.data[int(number)] if number.isdecimal() else (region, 0)
             return name, offset + at
@@ -110,17 +113,26 @@ class Alike:
 
 
 def _moved(
-    certificate: Any, to: Callable[[Any], Any], data: Callable[[str, int], tuple[str, int]]
-) -> Any:
-    """Return a certificate with other addresses, of code and of constants."""
+    certificate: Any, to: Callable[[Any], Any], data: Callable[[str, int, int], tuple[str, int]],
+    facts: Facts | None = None,
+) -> Any:  # fmt: skip
+    """Return a certificate with other addresses, of code and of constants.
+
+    `data` is asked with the constant of a place, and with the least that the place may be.
+    """
     match certificate:
         case Mapping():
+            if "unknowns" in certificate:
+                one = {**certificate, "at": 0}
+                facts = read_certificate({"assertions": {"a": one}})["a"].facts()
             return {
-                key: to(v) if key == "at" else _moved(v, to, data) for key, v in certificate.items()
+                key: to(v) if key == "at" else _moved(v, to, data, facts)
+                for key, v in certificate.items()
             }
         case ["p", str(region), str(number)] if region.startswith(SECTION):
             found = CONSTANT.search(number)
             rest = number[: found.start()] if found else number
-            name, at = data(region, int(found[0]) if found else 0)
+            least = facts.least(parse(number)) if facts else 0
+            name, at = data(region, int(found[0]) if found else 0, least)
             return ["p", name, f"{rest}{at:+d}" if rest and at else rest or str(at)]
     return certificate

@@ -334,7 +334,7 @@ class Values:
         checker = self.checker
         try:
             return value_of(said, self.numbers, 128, _none, checker.meaning, checker.left)
-        except Refutation:
+        except (Refutation, UndecidedError):
             return None
 
 

@@ -67,6 +67,9 @@ def _proposed(
                     pass
                 elif (more := finer(checker, where, data)) is not None:
                     yield more
+                    apart = finer(checker, where, data, zeros=True)
+                    if apart is not None and apart != more:
+                        yield apart
             yield data
     finally:
         meaning.terms.clear()

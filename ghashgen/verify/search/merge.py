@@ -54,13 +54,14 @@ class Merging:
     """Runs a function's cases from some states to some addresses."""
 
     def __init__(
-        self, checker: Checker, where: Places, known: Mapping[str, Any] | None = None
-    ) -> None:
+        self, checker: Checker, where: Places, known: Mapping[str, Any] | None = None,
+        zeros: bool = False,
+    ) -> None:  # fmt: skip
         self.checker, self.where, self.known = checker, where, known or {}
         assert isinstance(checker.meaning, Function)
         hashes = [p for p in checker.meaning.parts if isinstance(p, Hashing)]
         self.hashing = hashes[-1]
-        self.sight = Sight(checker.meaning, self.hashing)
+        self.sight = Sight(checker.meaning, self.hashing, zeros)
         self.places = set(where.all)
         self.found: dict[str, Any] = {}
         """The assertions that it made, and those that were `known`."""
@@ -210,11 +211,13 @@ class Merging:
 
 
 def finer(
-    checker: Checker, where: Places, data: dict[str, Any], but: Collection[str] = ()
-) -> dict[str, Any] | None:
+    checker: Checker, where: Places, data: dict[str, Any], but: Collection[str] = (),
+    zeros: bool = False,
+) -> dict[str, Any] | None:  # fmt: skip
     """Return a certificate with more assertions between those that there are; None: there are none.
 
-    `but`: the names of those behind which, and before which, there are to be no more.
+    `but`: the names of those behind which, and before which, there are to be no more. `zeros`:
+    cases in which a number is 0 are apart, as where nothing is left of a text.
 
     Raises:
         Refutation: there are too many cases.
@@ -231,7 +234,7 @@ def finer(
     ends: dict[int, list[str]] = {}
     for name, a in assertions.items():
         ends.setdefault(checker.entry + a.at, []).append(name)
-    merging = Merging(checker, where)
+    merging = Merging(checker, where, zeros=zeros)
 
     def starts() -> list[tuple[State, int]]:
         begins = [(state, checker.entry) for state in checker.entries()]

@@ -44,10 +44,10 @@ class Seen:
 
 
 class Sight:
-    """Looks at states of one function."""
+    """Looks at states of one function; with `zeros`, a number that is 0 is unlike any other."""
 
-    def __init__(self, meaning: Function, hashing: Hashing) -> None:
-        self.meaning, self.hashing = meaning, hashing
+    def __init__(self, meaning: Function, hashing: Hashing, zeros: bool = False) -> None:
+        self.meaning, self.hashing, self.zeros = meaning, hashing, zeros
         self.variables = Variables(meaning.terms)
         self.letters = frozenset(b.letter for b in meaning.blocks)
 
@@ -172,7 +172,8 @@ class Sight:
             case Linear():
                 return "number"
             case int():
-                return v if registers(seen.state.machine.target)[name].bits == 128 else "number"
+                wide = registers(seen.state.machine.target)[name].bits == 128
+                return v if wide or (self.zeros and not v) else "number"
             case Term() if v.deps & (OPAQUE | CALLER | RAW):
                 return "?" if v.op == "opaque" else v
         return self._shape(seen, v)
