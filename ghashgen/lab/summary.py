@@ -22,8 +22,9 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
+from ghashgen.lab.host_goals import Trials
 from ghashgen.lab.hosts import PAGE as HOSTS
-from ghashgen.lab.hosts import Trial, host_parts, load_trials
+from ghashgen.lab.hosts import host_parts, load_trials
 from ghashgen.lab.pages import README, markdown_table, wrapped
 from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.speed import measured_parts
@@ -121,7 +122,7 @@ class Summary:
     """The records of each family, by its name."""
     goals: Book
     """The goals for AES-GCM."""
-    hosts: Mapping[str, Trial]
+    hosts: Trials
     """The trials of hosts, by name."""
 
 
@@ -237,9 +238,10 @@ def blocks(summary: Summary) -> dict[str, str]:
         _singles_text(summary.singles),
         *measured_parts(measured, goal_parts(messages, summary.goals)),
     ]
+    hosts = host_parts(summary.hosts, summary.measured)
     return {
         page: "\n\n".join(part for part in parts if part) + "\n"
-        for page, parts in ((README, short), (RESULTS, long), (HOSTS, host_parts(summary.hosts)))
+        for page, parts in ((README, short), (RESULTS, long), (HOSTS, hosts))
     }
 
 

@@ -24,7 +24,7 @@ from ghashgen.support.templates import environment
 from ghashgen.support.toolchain import Tool, assemble_text
 
 _CALLED = ("init", "seal", "open")
-_ENTRY = re.compile(r"([\w.]+\.code\(\)\+[\w.]+),")
+_ENTRY = re.compile(r"\b(call(?:Init|Seal|Open)\()([\w.+]+),")
 _CONVENTION = "sysv"
 _REGISTERS = ("DI", "SI", "DX", "CX", "R8", "R9")
 _RELATIVE = {2, 4}
@@ -78,7 +78,7 @@ def counting(
         "path": path,
     }
     return {
-        HOST.caller: _ENTRY.sub(r"counted(\1),", files[HOST.caller]),
+        HOST.caller: _ENTRY.sub(r"\1counted(\2),", files[HOST.caller]),
         "counts_amd64.go": _rendered("counts.go", values),
     }
 
