@@ -43,7 +43,7 @@ class Unlike(Mixed, Neighbours):
         """Add them, if there are such groups."""
         if not self.mixed:
             return
-        self.held, self.powers = {}, [set() for _ in ALL]
+        self.held = {}
         at, state = self.follow(*self.from_(NEXT, {PLACE: 0}), {self.mixed})
         one = self.assertions[MIXED] = self.search.begins(state, at)
         one["facts"], one["from"] = [*FACTS], {NEXT: [self.same]}

@@ -153,6 +153,10 @@ def _mixes(rng: random.Random) -> Mapping[str, Callable[[int], list[tuple[int, i
         size = rng.randrange(1, 300)
         return [(USUAL_IV, 0 if i < count - count % 3 else 12, size) for i in range(count)]
 
+    def short(count: int) -> list[tuple[int, int, int]]:
+        most, some = rng.choice((64, 128)), (0, 0, 8, 16)
+        return [(USUAL_IV, rng.choice(some), rng.randrange(1, most + 1)) for _ in range(count)]
+
     return {
         "alike": alike,
         "rows": rows,
@@ -161,6 +165,7 @@ def _mixes(rng: random.Random) -> Mapping[str, Callable[[int], list[tuple[int, i
         "any": any_,
         "AAD": aad,
         "no AAD": bare,
+        "short": short,
     }
 
 
