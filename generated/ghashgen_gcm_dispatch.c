@@ -746,14 +746,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -1196,14 +1196,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),

@@ -8,7 +8,7 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, r8 r9 r10 r11 rcx rdx rsi, 656 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, r8 r9 r10 r11 rcx rdx rsi, 784 bytes of stack; see each function
 ; cpu        aesni avx avx2 pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      223 instructions: clmul 25, load 19, other 93, shuffle 18, store 8, xor 60
@@ -120,6 +120,9 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_one:
 align 16
 gcm128_avx2_winograd_clmul1_x16_short_alike_ones:
     db 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+align 16
+gcm128_avx2_winograd_clmul1_x16_short_alike_placed:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx2_winograd_clmul1_x16_short_alike_positions:
     db 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
@@ -9972,8 +9975,8 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open:
 
 ; void gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   seal each of count messages
-;   stack 1240 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-15, r8 r9 r10 r11 rcx rdx, 656 bytes of stack
+;   stack 2600 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, r8 r9 r10 r11 rcx rdx, 784 bytes of stack
 global gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:function (gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many.end - gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many)
 align 32
 gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:
@@ -9981,11 +9984,12 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
-    sub         rsp, 1216                           ; frame
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 2560                           ; frame
     mov         [rsp + 192], rdx
 .next:
     mov         rax, [rsp + 192]
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 192]
@@ -9993,50 +9997,13 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:
     jb          .one
     mov         rax, [rsi + 40]                     ; len
     mov         rcx, [rsi + 48]                     ; aad_len
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
-    jne         .one
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
-    jne         .one
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .one
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .one
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .one
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .one
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .one
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .one
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jb          .one
     cmp         rax, 0x81
     jae         .one
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .fits
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .one
     cmp         rcx, 0x11
@@ -10045,30 +10012,67 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:
     vmovdqu     ymm0, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_1]  ; number_1
     vmovdqu     ymm1, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_2]  ; number_2
     vmovdqu     ymm2, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_3]  ; number_3
+    mov         rdx, [rsi + 56]                     ; iv_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x0c
+    jne         .mixed
+    mov         rdx, [rsi + 40]                     ; len
+    cmp         rdx, rax
+    jne         .mixed
+    mov         rdx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .mixed
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .mixed
+    mov         rdx, [rsi + 120]                    ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rax
+    jne         .mixed
+    mov         rdx, [rsi + 128]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .mixed
+    mov         rdx, [rsi + 216]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .mixed
+    mov         rdx, [rsi + 200]                    ; len
+    cmp         rdx, rax
+    jne         .mixed
+    mov         rdx, [rsi + 208]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .mixed
+    mov         rdx, [rsi + 296]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .mixed
+    mov         rdx, [rsi + 280]                    ; len
+    cmp         rdx, rax
+    jne         .mixed
+    mov         rdx, [rsi + 288]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .mixed
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x41
     jae         .over_4
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jae         .over_2
     cmp         rax, 0x11
     jae         .over_1
-    jmp         .alike_1_first
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alike_1_first
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .alike_1_group:
     mov         rdx, [rsp + 192]
     cmp         rdx, 0x04
     jb          .alike_1_no
     mov         rdx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .alike_1_no
     mov         rdx, [rsi + 40]                     ; len
@@ -14467,6 +14471,650 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:
 .alike_8_after_group:
 .alike_8_no:
     jmp         .next
+.mixed:
+    mov         r14, [rsi + 48]                     ; aad_len
+    mov         rbx, [rsi + 40]                     ; len
+    mov         rax, rbx
+    sub         rax, 0x10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x31
+    jae         .mixed_no
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         rbp, [rsi + 120]                    ; len
+    mov         rax, rbp
+    sub         rax, 0x10
+    cmp         rax, 0x31
+    jae         .mixed_no
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r14
+    jne         .mixed_no
+    mov         r12, [rsi + 200]                    ; len
+    mov         rax, r12
+    sub         rax, 0x10
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x31
+    jae         .mixed_no
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r14
+    jne         .mixed_no
+    mov         r13, [rsi + 280]                    ; len
+    mov         rax, r13
+    sub         rax, 0x10
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x31
+    jae         .mixed_no
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .mixed_no
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r14
+    jne         .mixed_no
+    cmp         r14, 0x00
+    je          .mixed_look
+    cmp         r14, 0x04
+    jb          .mixed_no
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x11
+    jae         .mixed_no
+.mixed_look:
+    cmp         r14, 0x08
+    jb          .mixed_aad_under_8
+    mov         rax, [rsi + 8]                      ; aad
+    vmovq       xmm3, [rax]                         ; AAD, its first 8 bytes
+    vmovq       xmm4, [rax + r14 - 8]               ; its last 8 bytes
+    vpunpcklqdq xmm3, xmm3, xmm4
+    mov         rax, [rsi + 88]                     ; aad
+    vmovq       xmm4, [rax]                         ; AAD, its first 8 bytes
+    vmovq       xmm5, [rax + r14 - 8]               ; its last 8 bytes
+    vpunpcklqdq xmm4, xmm4, xmm5
+    vinserti128 ymm3, ymm3, xmm4, 0x01
+    vmovdqu     [rsp + 1472], ymm3                  ; AAD, put aside
+    mov         rax, [rsi + 168]                    ; aad
+    vmovq       xmm3, [rax]                         ; AAD, its first 8 bytes
+    vmovq       xmm4, [rax + r14 - 8]               ; its last 8 bytes
+    vpunpcklqdq xmm3, xmm3, xmm4
+    mov         rax, [rsi + 248]                    ; aad
+    vmovq       xmm4, [rax]                         ; AAD, its first 8 bytes
+    vmovq       xmm5, [rax + r14 - 8]               ; its last 8 bytes
+    vpunpcklqdq xmm4, xmm4, xmm5
+    vinserti128 ymm3, ymm3, xmm4, 0x01
+    vmovdqu     [rsp + 1504], ymm3                  ; AAD, put aside
+    jmp         .mixed_gathered
+.mixed_aad_under_8:
+    cmp         r14, 0x04
+    jb          .mixed_aad_under_4
+    mov         rax, [rsi + 8]                      ; aad
+    vmovd       xmm3, [rax]                         ; AAD, its first 4 bytes
+    vmovd       xmm4, [rax + r14 - 4]               ; its last 4 bytes
+    vpunpcklqdq xmm3, xmm3, xmm4
+    mov         rax, [rsi + 88]                     ; aad
+    vmovd       xmm4, [rax]                         ; AAD, its first 4 bytes
+    vmovd       xmm5, [rax + r14 - 4]               ; its last 4 bytes
+    vpunpcklqdq xmm4, xmm4, xmm5
+    vinserti128 ymm3, ymm3, xmm4, 0x01
+    vmovdqu     [rsp + 1472], ymm3                  ; AAD, put aside
+    mov         rax, [rsi + 168]                    ; aad
+    vmovd       xmm3, [rax]                         ; AAD, its first 4 bytes
+    vmovd       xmm4, [rax + r14 - 4]               ; its last 4 bytes
+    vpunpcklqdq xmm3, xmm3, xmm4
+    mov         rax, [rsi + 248]                    ; aad
+    vmovd       xmm4, [rax]                         ; AAD, its first 4 bytes
+    vmovd       xmm5, [rax + r14 - 4]               ; its last 4 bytes
+    vpunpcklqdq xmm4, xmm4, xmm5
+    vinserti128 ymm3, ymm3, xmm4, 0x01
+    vmovdqu     [rsp + 1504], ymm3                  ; AAD, put aside
+    jmp         .mixed_gathered
+.mixed_aad_under_4:
+.mixed_gathered:
+    lea         rax, [rsp + 1920]                   ; keystream, blocks
+    lea         rcx, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_joined]
+    mov         rdx, r14
+    shl         rdx, 0x04
+    vmovdqu     ymm3, [rsp + 1472]                  ; AAD
+    vbroadcasti128 ymm4, [rcx + rdx]
+    vpshufb     ymm3, ymm3, ymm4                    ; S
+    vmovdqu     [rax + 576], xmm3                   ; written
+    vextracti128 [rax + 592], ymm3, 0x01            ; written
+    lea         rcx, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_joined]
+    mov         rdx, r14
+    shl         rdx, 0x04
+    vmovdqu     ymm3, [rsp + 1504]                  ; AAD
+    vbroadcasti128 ymm4, [rcx + rdx]
+    vpshufb     ymm3, ymm3, ymm4                    ; S
+    vmovdqu     [rax + 608], xmm3                   ; written
+    vextracti128 [rax + 624], ymm3, 0x01            ; written
+.mixed_cipher:
+    lea         rax, [rsp + 1920]                   ; keystream, blocks
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovq       xmm3, [rcx]                         ; AES: IV, bytes 0..7
+    vmovd       xmm4, [rcx + 8]                     ; AES: bytes 8..11
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: IV
+    mov         rcx, [rsi + 80]                     ; AES: iv
+    vmovq       xmm4, [rcx]                         ; AES: IV, bytes 0..7
+    vmovd       xmm5, [rcx + 8]                     ; AES: bytes 8..11
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; AES: IV
+    vinserti128 ymm3, ymm3, xmm4, 0x01              ; AES
+    vbroadcasti128 ymm4, [rdi + 864]                ; AES: k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: (IV || 0) + k_0
+    vpxor       ymm4, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_5]  ; AES: IV || j, + k_0
+    vpxor       ymm5, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_4]  ; AES: IV || j, + k_0
+    vpxor       ymm6, ymm3, ymm2                    ; AES: IV || j, + k_0
+    vpxor       ymm7, ymm3, ymm1                    ; AES: IV || j, + k_0
+    vpxor       ymm3, ymm3, ymm0                    ; AES: IV || j, + k_0
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vmovq       xmm8, [rcx]                         ; AES: IV, bytes 0..7
+    vmovd       xmm9, [rcx + 8]                     ; AES: bytes 8..11
+    vpunpcklqdq xmm8, xmm8, xmm9                    ; AES: IV
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vmovq       xmm9, [rcx]                         ; AES: IV, bytes 0..7
+    vmovd       xmm10, [rcx + 8]                    ; AES: bytes 8..11
+    vpunpcklqdq xmm9, xmm9, xmm10                   ; AES: IV
+    vinserti128 ymm8, ymm8, xmm9, 0x01              ; AES
+    vbroadcasti128 ymm9, [rdi + 864]                ; AES: k_0
+    vpxor       ymm8, ymm8, ymm9                    ; AES: (IV || 0) + k_0
+    vpxor       ymm9, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_5]  ; AES: IV || j, + k_0
+    vpxor       ymm10, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_4]  ; AES: IV || j, + k_0
+    vpxor       ymm2, ymm8, ymm2                    ; AES: IV || j, + k_0
+    vpxor       ymm1, ymm8, ymm1                    ; AES: IV || j, + k_0
+    vpxor       ymm0, ymm8, ymm0                    ; AES: IV || j, + k_0
+    vbroadcasti128 ymm8, [rdi + 880]                ; AES: k_1
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 1
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 1
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 1
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 1
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 1
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 1
+    vbroadcasti128 ymm8, [rdi + 896]                ; AES: k_2
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 2
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 2
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 2
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 2
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 2
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 2
+    vbroadcasti128 ymm8, [rdi + 912]                ; AES: k_3
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 3
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 3
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 3
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 3
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 3
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 3
+    vbroadcasti128 ymm8, [rdi + 928]                ; AES: k_4
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 4
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 4
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 4
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 4
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 4
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 4
+    vbroadcasti128 ymm8, [rdi + 944]                ; AES: k_5
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 5
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 5
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 5
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 5
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 5
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 5
+    vbroadcasti128 ymm8, [rdi + 960]                ; AES: k_6
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 6
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 6
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 6
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 6
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 6
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 6
+    vbroadcasti128 ymm8, [rdi + 976]                ; AES: k_7
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 7
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 7
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 7
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 7
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 7
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 7
+    vbroadcasti128 ymm8, [rdi + 992]                ; AES: k_8
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 8
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 8
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 8
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 8
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 8
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 8
+    vbroadcasti128 ymm8, [rdi + 1008]               ; AES: k_9
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 9
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 9
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 9
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 9
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 9
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 9
+    vbroadcasti128 ymm8, [rdi + 1024]               ; AES: k_10
+    vaesenclast ymm4, ymm4, ymm8                    ; AES: keystream
+    vmovdqu     [rax + 48], xmm4                    ; AES: written
+    vextracti128 [rax + 112], ymm4, 0x01            ; AES: written
+    vaesenclast ymm4, ymm5, ymm8                    ; AES: keystream
+    vmovdqu     [rax + 32], xmm4                    ; AES: written
+    vextracti128 [rax + 96], ymm4, 0x01             ; AES: written
+    vaesenclast ymm4, ymm6, ymm8                    ; AES: keystream
+    vmovdqu     [rax + 16], xmm4                    ; AES: written
+    vextracti128 [rax + 80], ymm4, 0x01             ; AES: written
+    vaesenclast ymm4, ymm7, ymm8                    ; AES: keystream
+    vmovdqu     [rax], xmm4                         ; AES: written
+    vextracti128 [rax + 64], ymm4, 0x01             ; AES: written
+    vaesenclast ymm3, ymm3, ymm8                    ; AES: E_K(J_0)
+    vmovdqu     [rsp + 1408], ymm3                  ; AES: E_K(J_0)
+    vaesenclast ymm3, ymm9, ymm8                    ; AES: keystream
+    vmovdqu     [rax + 176], xmm3                   ; AES: written
+    vextracti128 [rax + 240], ymm3, 0x01            ; AES: written
+    vaesenclast ymm3, ymm10, ymm8                   ; AES: keystream
+    vmovdqu     [rax + 160], xmm3                   ; AES: written
+    vextracti128 [rax + 224], ymm3, 0x01            ; AES: written
+    vaesenclast ymm2, ymm2, ymm8                    ; AES: keystream
+    vmovdqu     [rax + 144], xmm2                   ; AES: written
+    vextracti128 [rax + 208], ymm2, 0x01            ; AES: written
+    vaesenclast ymm1, ymm1, ymm8                    ; AES: keystream
+    vmovdqu     [rax + 128], xmm1                   ; AES: written
+    vextracti128 [rax + 192], ymm1, 0x01            ; AES: written
+    vaesenclast ymm0, ymm0, ymm8                    ; AES: E_K(J_0)
+    vmovdqu     [rsp + 1440], ymm0                  ; AES: E_K(J_0)
+.mixed_text_0:
+    lea         rax, [rsp + 1920]                   ; keystream, blocks
+    mov         rcx, [rsi + 16]                     ; AES: in
+    mov         rdx, [rsi + 24]                     ; AES: out
+    mov         r8, rbx
+    sub         r8, 0x01                            ; AES
+    and         r8, -16                             ; AES: 16·(m - 1)
+    lea         r9, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]  ; AES
+    movzx       r10d, byte [r9 + r8 + 96]           ; AES: place
+    movzx       r11d, byte [r9 + r8 + 97]           ; AES: place
+    vmovdqu     xmm0, [rcx]                         ; AES: text
+    vmovdqu     xmm1, [rcx + r10]                   ; AES: text
+    vmovdqu     xmm2, [rcx + r11]                   ; AES: text
+    vmovq       xmm3, [rcx + rbx - 16]              ; AES: text
+    vmovq       xmm4, [rcx + rbx - 8]               ; AES: text
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: its last 16 bytes
+    vpxor       xmm0, xmm0, [rax]                   ; AES: the other text
+    vpxor       xmm1, xmm1, [rax + r10]             ; AES: the other text
+    vpxor       xmm2, xmm2, [rax + r11]             ; AES: the other text
+    vpxor       xmm3, xmm3, [rax + rbx - 16]        ; AES: the other text
+    vmovdqu     [rdx], xmm0                         ; AES: written
+    vmovdqu     [rdx + r10], xmm1                   ; AES: written
+    vmovdqu     [rdx + r11], xmm2                   ; AES: written
+    vmovdqu     [rdx + rbx - 16], xmm3              ; AES: written
+    mov         rcx, r9
+    sub         rcx, r8                             ; AES
+    vpxor       xmm4, xmm4, xmm4                    ; AES
+    vmovdqu     [rax + 256], xmm4                   ; AES: no block
+    vpshufb     xmm0, xmm0, [r9 + r8]               ; AES: C, zero-padded
+    vmovdqu     [rax + 272], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm1, [r9 + r8 + 16]          ; AES: C, zero-padded
+    vmovdqu     [rax + 288], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm2, [r9 + r8 + 32]          ; AES: C, zero-padded
+    vmovdqu     [rax + 304], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm3, [rcx + rbx + 32]        ; AES: C, zero-padded
+    vmovdqu     [rax + 320], xmm0                   ; AES: C, put aside
+    mov         rcx, rax
+    sub         rcx, r8                             ; AES: before C_1
+    vmovdqu     xmm0, [rax + 576]                   ; AES: S
+    vmovdqu     [rcx + 304], xmm0                   ; AES: S, put aside
+.mixed_text_1:
+    lea         rax, [rsp + 1920]                   ; keystream, blocks
+    mov         rcx, [rsi + 96]                     ; AES: in
+    mov         rdx, [rsi + 104]                    ; AES: out
+    mov         r8, rbp
+    sub         r8, 0x01                            ; AES
+    and         r8, -16                             ; AES: 16·(m - 1)
+    lea         r9, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]  ; AES
+    movzx       r10d, byte [r9 + r8 + 96]           ; AES: place
+    movzx       r11d, byte [r9 + r8 + 97]           ; AES: place
+    vmovdqu     xmm0, [rcx]                         ; AES: text
+    vmovdqu     xmm1, [rcx + r10]                   ; AES: text
+    vmovdqu     xmm2, [rcx + r11]                   ; AES: text
+    vmovq       xmm3, [rcx + rbp - 16]              ; AES: text
+    vmovq       xmm4, [rcx + rbp - 8]               ; AES: text
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: its last 16 bytes
+    vpxor       xmm0, xmm0, [rax + 64]              ; AES: the other text
+    vpxor       xmm1, xmm1, [rax + r10 + 64]        ; AES: the other text
+    vpxor       xmm2, xmm2, [rax + r11 + 64]        ; AES: the other text
+    vpxor       xmm3, xmm3, [rax + rbp + 48]        ; AES: the other text
+    vmovdqu     [rdx], xmm0                         ; AES: written
+    vmovdqu     [rdx + r10], xmm1                   ; AES: written
+    vmovdqu     [rdx + r11], xmm2                   ; AES: written
+    vmovdqu     [rdx + rbp - 16], xmm3              ; AES: written
+    mov         rcx, r9
+    sub         rcx, r8                             ; AES
+    vpxor       xmm4, xmm4, xmm4                    ; AES
+    vmovdqu     [rax + 336], xmm4                   ; AES: no block
+    vpshufb     xmm0, xmm0, [r9 + r8]               ; AES: C, zero-padded
+    vmovdqu     [rax + 352], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm1, [r9 + r8 + 16]          ; AES: C, zero-padded
+    vmovdqu     [rax + 368], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm2, [r9 + r8 + 32]          ; AES: C, zero-padded
+    vmovdqu     [rax + 384], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm3, [rcx + rbp + 32]        ; AES: C, zero-padded
+    vmovdqu     [rax + 400], xmm0                   ; AES: C, put aside
+    mov         rcx, rax
+    sub         rcx, r8                             ; AES: before C_1
+    vmovdqu     xmm0, [rax + 592]                   ; AES: S
+    vmovdqu     [rcx + 384], xmm0                   ; AES: S, put aside
+.mixed_text_2:
+    lea         rax, [rsp + 1920]                   ; keystream, blocks
+    mov         rcx, [rsi + 176]                    ; AES: in
+    mov         rdx, [rsi + 184]                    ; AES: out
+    mov         r8, r12
+    sub         r8, 0x01                            ; AES
+    and         r8, -16                             ; AES: 16·(m - 1)
+    lea         r9, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]  ; AES
+    movzx       r10d, byte [r9 + r8 + 96]           ; AES: place
+    movzx       r11d, byte [r9 + r8 + 97]           ; AES: place
+    vmovdqu     xmm0, [rcx]                         ; AES: text
+    vmovdqu     xmm1, [rcx + r10]                   ; AES: text
+    vmovdqu     xmm2, [rcx + r11]                   ; AES: text
+    vmovq       xmm3, [rcx + r12 - 16]              ; AES: text
+    vmovq       xmm4, [rcx + r12 - 8]               ; AES: text
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: its last 16 bytes
+    vpxor       xmm0, xmm0, [rax + 128]             ; AES: the other text
+    vpxor       xmm1, xmm1, [rax + r10 + 128]       ; AES: the other text
+    vpxor       xmm2, xmm2, [rax + r11 + 128]       ; AES: the other text
+    vpxor       xmm3, xmm3, [rax + r12 + 112]       ; AES: the other text
+    vmovdqu     [rdx], xmm0                         ; AES: written
+    vmovdqu     [rdx + r10], xmm1                   ; AES: written
+    vmovdqu     [rdx + r11], xmm2                   ; AES: written
+    vmovdqu     [rdx + r12 - 16], xmm3              ; AES: written
+    mov         rcx, r9
+    sub         rcx, r8                             ; AES
+    vpxor       xmm4, xmm4, xmm4                    ; AES
+    vmovdqu     [rax + 416], xmm4                   ; AES: no block
+    vpshufb     xmm0, xmm0, [r9 + r8]               ; AES: C, zero-padded
+    vmovdqu     [rax + 432], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm1, [r9 + r8 + 16]          ; AES: C, zero-padded
+    vmovdqu     [rax + 448], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm2, [r9 + r8 + 32]          ; AES: C, zero-padded
+    vmovdqu     [rax + 464], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm3, [rcx + r12 + 32]        ; AES: C, zero-padded
+    vmovdqu     [rax + 480], xmm0                   ; AES: C, put aside
+    mov         rcx, rax
+    sub         rcx, r8                             ; AES: before C_1
+    vmovdqu     xmm0, [rax + 608]                   ; AES: S
+    vmovdqu     [rcx + 464], xmm0                   ; AES: S, put aside
+.mixed_text_3:
+    lea         rax, [rsp + 1920]                   ; keystream, blocks
+    mov         rcx, [rsi + 256]                    ; AES: in
+    mov         rdx, [rsi + 264]                    ; AES: out
+    mov         r8, r13
+    sub         r8, 0x01                            ; AES
+    and         r8, -16                             ; AES: 16·(m - 1)
+    lea         r9, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]  ; AES
+    movzx       r10d, byte [r9 + r8 + 96]           ; AES: place
+    movzx       r11d, byte [r9 + r8 + 97]           ; AES: place
+    vmovdqu     xmm0, [rcx]                         ; AES: text
+    vmovdqu     xmm1, [rcx + r10]                   ; AES: text
+    vmovdqu     xmm2, [rcx + r11]                   ; AES: text
+    vmovq       xmm3, [rcx + r13 - 16]              ; AES: text
+    vmovq       xmm4, [rcx + r13 - 8]               ; AES: text
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: its last 16 bytes
+    vpxor       xmm0, xmm0, [rax + 192]             ; AES: the other text
+    vpxor       xmm1, xmm1, [rax + r10 + 192]       ; AES: the other text
+    vpxor       xmm2, xmm2, [rax + r11 + 192]       ; AES: the other text
+    vpxor       xmm3, xmm3, [rax + r13 + 176]       ; AES: the other text
+    vmovdqu     [rdx], xmm0                         ; AES: written
+    vmovdqu     [rdx + r10], xmm1                   ; AES: written
+    vmovdqu     [rdx + r11], xmm2                   ; AES: written
+    vmovdqu     [rdx + r13 - 16], xmm3              ; AES: written
+    mov         rcx, r9
+    sub         rcx, r8                             ; AES
+    vpxor       xmm4, xmm4, xmm4                    ; AES
+    vmovdqu     [rax + 496], xmm4                   ; AES: no block
+    vpshufb     xmm0, xmm0, [r9 + r8]               ; AES: C, zero-padded
+    vmovdqu     [rax + 512], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm1, [r9 + r8 + 16]          ; AES: C, zero-padded
+    vmovdqu     [rax + 528], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm2, [r9 + r8 + 32]          ; AES: C, zero-padded
+    vmovdqu     [rax + 544], xmm0                   ; AES: C, put aside
+    vpshufb     xmm0, xmm3, [rcx + r13 + 32]        ; AES: C, zero-padded
+    vmovdqu     [rax + 560], xmm0                   ; AES: C, put aside
+    mov         rcx, rax
+    sub         rcx, r8                             ; AES: before C_1
+    vmovdqu     xmm0, [rax + 624]                   ; AES: S
+    vmovdqu     [rcx + 544], xmm0                   ; AES: S, put aside
+.mixed_lengths:
+    lea         rax, [rsp + 1920]                   ; keystream, blocks
+    shl         rbx, 0x03                           ; bits
+    vmovq       xmm0, rbx
+    mov         rcx, r14
+    shl         rcx, 0x03                           ; bits
+    vmovq       xmm1, rcx
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; bits of both lengths, bytes reversed
+    shl         rbp, 0x03                           ; bits
+    vmovq       xmm1, rbp
+    mov         rcx, r14
+    shl         rcx, 0x03                           ; bits
+    vmovq       xmm2, rcx
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
+    vinserti128 ymm0, ymm0, xmm1, 0x01              ; both lengths
+    vbroadcasti128 ymm1, [rdi + 272]                ; H^1
+    vbroadcasti128 ymm2, [rdi + 560]                ; H^1
+    vpxor       ymm1, ymm0, ymm1                    ; T = A + C1
+    vpxor       ymm2, ymm0, ymm2                    ; U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; U0·U1
+    vmovdqu     xmm3, [rax + 256]                   ; AAD: C
+    vinserti128 ymm3, ymm3, [rax + 336], 0x01       ; AAD: C
+    vbroadcasti128 ymm4, [rdi + 192]                ; AAD: H^6
+    vbroadcasti128 ymm5, [rdi + 480]                ; AAD: H^6
+    vpxor       ymm4, ymm3, ymm4                    ; AAD: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; AAD: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; AAD: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; AAD: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; AAD: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; AAD: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; AAD: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; AAD: HI += it
+    vmovdqu     xmm3, [rax + 272]                   ; C1: C
+    vinserti128 ymm3, ymm3, [rax + 352], 0x01       ; C1: C
+    vbroadcasti128 ymm4, [rdi + 208]                ; C1: H^5
+    vbroadcasti128 ymm5, [rdi + 496]                ; C1: H^5
+    vpxor       ymm4, ymm3, ymm4                    ; C1: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C1: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C1: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C1: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C1: HI += it
+    vmovdqu     xmm3, [rax + 288]                   ; C2: C
+    vinserti128 ymm3, ymm3, [rax + 368], 0x01       ; C2: C
+    vbroadcasti128 ymm4, [rdi + 224]                ; C2: H^4
+    vbroadcasti128 ymm5, [rdi + 512]                ; C2: H^4
+    vpxor       ymm4, ymm3, ymm4                    ; C2: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C2: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C2: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C2: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C2: HI += it
+    vmovdqu     xmm3, [rax + 304]                   ; C3: C
+    vinserti128 ymm3, ymm3, [rax + 384], 0x01       ; C3: C
+    vbroadcasti128 ymm4, [rdi + 240]                ; C3: H^3
+    vbroadcasti128 ymm5, [rdi + 528]                ; C3: H^3
+    vpxor       ymm4, ymm3, ymm4                    ; C3: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C3: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C3: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C3: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C3: HI += it
+    vmovdqu     xmm3, [rax + 320]                   ; C4: C
+    vinserti128 ymm3, ymm3, [rax + 400], 0x01       ; C4: C
+    vbroadcasti128 ymm4, [rdi + 256]                ; C4: H^2
+    vbroadcasti128 ymm5, [rdi + 544]                ; C4: H^2
+    vpxor       ymm4, ymm3, ymm4                    ; C4: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C4: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C4: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C4: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C4: HI += it
+    vbroadcasti128 ymm3, [rdi + 768]                ; tags: the key terms
+    vpxor       ymm1, ymm1, ymm0                    ; tags: LO += S
+    vpxor       ymm0, ymm2, ymm0                    ; tags: HI += S
+    vpxor       ymm0, ymm0, ymm3                    ; tags: HI minus the key terms
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; tags: (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; tags: + HI
+    vpxor       ymm0, ymm2, ymm0                    ; tags: RES = fold(LO) + HI
+    vmovdqu     ymm1, [rsp + 1408]                  ; tags: E_K(J_0)
+    vpshufb     ymm0, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_byte_swap]  ; tags: as in memory
+    vpxor       ymm0, ymm0, ymm1                    ; tags: tags
+    mov         rcx, [rsi + 32]                     ; tags: tag
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vmovdqu     [rcx], xmm0                         ; tags: written
+    vextracti128 [rdx], ymm0, 0x01                  ; tags: written
+    shl         r12, 0x03                           ; tags: bits
+    vmovq       xmm0, r12                           ; tags
+    mov         rcx, r14
+    shl         rcx, 0x03                           ; tags: bits
+    vmovq       xmm1, rcx                           ; tags
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; tags: bits of both lengths, bytes reversed
+    shl         r13, 0x03                           ; tags: bits
+    vmovq       xmm1, r13                           ; tags
+    shl         r14, 0x03                           ; tags: bits
+    vmovq       xmm2, r14                           ; tags
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; tags: bits of both lengths, bytes reversed
+    vinserti128 ymm0, ymm0, xmm1, 0x01              ; tags: both lengths
+    vbroadcasti128 ymm1, [rdi + 272]                ; tags: H^1
+    vbroadcasti128 ymm2, [rdi + 560]                ; tags: H^1
+    vpxor       ymm1, ymm0, ymm1                    ; tags: T = A + C1
+    vpxor       ymm2, ymm0, ymm2                    ; tags: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; tags: A0·A1
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; tags: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; tags: U0·U1
+    vmovdqu     xmm3, [rax + 416]                   ; AAD: C
+    vinserti128 ymm3, ymm3, [rax + 496], 0x01       ; AAD: C
+    vbroadcasti128 ymm4, [rdi + 192]                ; AAD: H^6
+    vbroadcasti128 ymm5, [rdi + 480]                ; AAD: H^6
+    vpxor       ymm4, ymm3, ymm4                    ; AAD: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; AAD: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; AAD: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; AAD: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; AAD: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; AAD: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; AAD: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; AAD: HI += it
+    vmovdqu     xmm3, [rax + 432]                   ; C1: C
+    vinserti128 ymm3, ymm3, [rax + 512], 0x01       ; C1: C
+    vbroadcasti128 ymm4, [rdi + 208]                ; C1: H^5
+    vbroadcasti128 ymm5, [rdi + 496]                ; C1: H^5
+    vpxor       ymm4, ymm3, ymm4                    ; C1: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C1: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C1: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C1: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C1: HI += it
+    vmovdqu     xmm3, [rax + 448]                   ; C2: C
+    vinserti128 ymm3, ymm3, [rax + 528], 0x01       ; C2: C
+    vbroadcasti128 ymm4, [rdi + 224]                ; C2: H^4
+    vbroadcasti128 ymm5, [rdi + 512]                ; C2: H^4
+    vpxor       ymm4, ymm3, ymm4                    ; C2: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C2: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C2: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C2: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C2: HI += it
+    vmovdqu     xmm3, [rax + 464]                   ; C3: C
+    vinserti128 ymm3, ymm3, [rax + 544], 0x01       ; C3: C
+    vbroadcasti128 ymm4, [rdi + 240]                ; C3: H^3
+    vbroadcasti128 ymm5, [rdi + 528]                ; C3: H^3
+    vpxor       ymm4, ymm3, ymm4                    ; C3: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C3: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C3: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C3: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C3: HI += it
+    vmovdqu     xmm3, [rax + 480]                   ; C4: C
+    vinserti128 ymm3, ymm3, [rax + 560], 0x01       ; C4: C
+    vbroadcasti128 ymm4, [rdi + 256]                ; C4: H^2
+    vbroadcasti128 ymm5, [rdi + 544]                ; C4: H^2
+    vpxor       ymm4, ymm3, ymm4                    ; C4: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C4: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C4: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C4: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C4: HI += it
+    vbroadcasti128 ymm3, [rdi + 768]                ; tags: the key terms
+    vpxor       ymm1, ymm1, ymm0                    ; tags: LO += S
+    vpxor       ymm0, ymm2, ymm0                    ; tags: HI += S
+    vpxor       ymm0, ymm0, ymm3                    ; tags: HI minus the key terms
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; tags: (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; tags: + HI
+    vpxor       ymm0, ymm2, ymm0                    ; tags: RES = fold(LO) + HI
+    vmovdqu     ymm1, [rsp + 1440]                  ; tags: E_K(J_0)
+    vpshufb     ymm0, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_byte_swap]  ; tags: as in memory
+    vpxor       ymm0, ymm0, ymm1                    ; tags: tags
+    mov         rax, [rsi + 192]                    ; tags: tag
+    mov         rcx, [rsi + 272]                    ; tags: tag
+    vmovdqu     [rax], xmm0                         ; tags: written
+    vextracti128 [rcx], ymm0, 0x01                  ; tags: written
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 192]
+    sub         rax, 0x04
+    mov         [rsp + 192], rax
+    jmp         .next
+.mixed_no:
 .one:
     mov         [rsp + 160], rsi
     mov         rcx, [rsi]                          ; iv
@@ -14476,29 +15124,33 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:
     mov         r11, [rsi + 16]                     ; in
     mov         rbp, [rsi + 40]                     ; len
     mov         rbx, [rsi + 24]                     ; out
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .one_refused
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         r8, rax
     ja          .one_refused
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, rax
     ja          .one_refused
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x0c
     jne         .one_other
     vmovq       xmm0, [rcx]                         ; IV, bytes 0..7
     vmovd       xmm1, [rcx + 8]                     ; bytes 8..11
     vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
     vpor        xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_first_number]  ; IV || 1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_counter
 .one_other:
     vmovdqu     xmm0, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_byte_swap]  ; byte_swap
     vmovdqu     xmm1, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_fold_q]  ; fold_q
     vpxor       xmm2, xmm2, xmm2
     mov         rsi, r8
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x10
     jb          .one_iv_short
 .one_iv_whole:
@@ -18399,7 +19051,9 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:
     jmp         .next
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 1216                           ; frame
+    add         rsp, 2560                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
@@ -18408,8 +19062,8 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many:
 
 ; void gcm128_avx2_winograd_clmul1_x16_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   open each of count messages
-;   stack 1240 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-15, r8 r9 r10 r11 rcx rdx, 656 bytes of stack
+;   stack 2600 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, r8 r9 r10 r11 rcx rdx, 784 bytes of stack
 global gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:function (gcm128_avx2_winograd_clmul1_x16_short_alike_open_many.end - gcm128_avx2_winograd_clmul1_x16_short_alike_open_many)
 align 32
 gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
@@ -18417,11 +19071,12 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
-    sub         rsp, 1216                           ; frame
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 2560                           ; frame
     mov         [rsp + 192], rdx
 .next:
     mov         rax, [rsp + 192]
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 192]
@@ -18429,93 +19084,88 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     jb          .one
     mov         rax, [rsi + 40]                     ; len
     mov         rcx, [rsi + 48]                     ; aad_len
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
-    jne         .one
-    mov         rdx, [rsi + 64]                     ; tag_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
-    jne         .one
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .one
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .one
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .one
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 128]                    ; aad_len
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .one
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .one
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .one
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .one
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .one
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .one
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .one
     cmp         rax, 0x10
     jb          .one
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x81
     jae         .one
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .fits
     cmp         rcx, 0x04
     jb          .one
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jae         .one
 .fits:
     vmovdqu     ymm0, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_1]  ; number_1
     vmovdqu     ymm1, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_2]  ; number_2
     vmovdqu     ymm2, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_3]  ; number_3
+    mov         rdx, [rsi + 56]                     ; iv_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x0c
+    jne         .mixed
+    mov         rdx, [rsi + 64]                     ; tag_len
+    cmp         rdx, 0x10
+    jne         .mixed
+    mov         rdx, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rax
+    jne         .mixed
+    mov         rdx, [rsi + 48]                     ; aad_len
+    cmp         rdx, rcx
+    jne         .mixed
+    mov         rdx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x0c
+    jne         .mixed
+    mov         rdx, [rsi + 144]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .mixed
+    mov         rdx, [rsi + 120]                    ; len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rax
+    jne         .mixed
+    mov         rdx, [rsi + 128]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .mixed
+    mov         rdx, [rsi + 216]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .mixed
+    mov         rdx, [rsi + 224]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .mixed
+    mov         rdx, [rsi + 200]                    ; len
+    cmp         rdx, rax
+    jne         .mixed
+    mov         rdx, [rsi + 208]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .mixed
+    mov         rdx, [rsi + 296]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .mixed
+    mov         rdx, [rsi + 304]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .mixed
+    mov         rdx, [rsi + 280]                    ; len
+    cmp         rdx, rax
+    jne         .mixed
+    mov         rdx, [rsi + 288]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .mixed
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x41
     jae         .over_4
     cmp         rax, 0x21
     jae         .over_2
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jae         .over_1
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alike_1_first
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .alike_1_group:
     mov         rdx, [rsp + 192]
     cmp         rdx, 0x04
@@ -18527,24 +19177,23 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     cmp         rdx, 0x10
     jne         .alike_1_no
     mov         rdx, [rsi + 40]                     ; len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, rax
     jne         .alike_1_no
     mov         rdx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, rcx
     jne         .alike_1_no
     mov         rdx, [rsi + 136]                    ; iv_len
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .alike_1_no
     mov         rdx, [rsi + 144]                    ; tag_len
     cmp         rdx, 0x10
     jne         .alike_1_no
     mov         rdx, [rsi + 120]                    ; len
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, rax
     jne         .alike_1_no
     mov         rdx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, rcx
     jne         .alike_1_no
     mov         rdx, [rsi + 216]                    ; iv_len
@@ -18839,13 +19488,13 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     mov         [rsi + 152], r11                    ; tags: status
     mov         [rsi + 232], r11                    ; tags: status
     mov         [rsi + 312], r11                    ; tags: status
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     jne         .alike_1_wrong_0
 .alike_1_judged_0:
     cmp         r8, 0x00
     jne         .alike_1_wrong_1
 .alike_1_judged_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     jne         .alike_1_wrong_2
 .alike_1_judged_2:
@@ -18889,9 +19538,11 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
 .alike_1_no:
     jmp         .next
 .over_1:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alike_2_first
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -18901,7 +19552,6 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .alike_2_group:
     mov         rdx, [rsp + 192]
     cmp         rdx, 0x04
@@ -18910,6 +19560,7 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     cmp         rdx, 0x0c
     jne         .alike_2_no
     mov         rdx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x10
     jne         .alike_2_no
     mov         rdx, [rsi + 40]                     ; len
@@ -23551,6 +24202,775 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
 .alike_8_after_group:
 .alike_8_no:
     jmp         .next
+.mixed:
+    mov         r14, [rsi + 48]                     ; aad_len
+    mov         rax, [rsi + 40]                     ; len
+    mov         rcx, rax
+    sub         rcx, 0x10
+    cmp         rcx, 0x31
+    jae         .mixed_no
+    mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
+    jne         .mixed_no
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .mixed_no
+    mov         rcx, [rsi + 120]                    ; len
+    mov         rdx, rcx
+    sub         rdx, 0x10
+    cmp         rdx, 0x31
+    jae         .mixed_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .mixed_no
+    mov         rdx, [rsi + 144]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .mixed_no
+    mov         rdx, [rsi + 128]                    ; aad_len
+    cmp         rdx, r14
+    jne         .mixed_no
+    mov         rdx, [rsi + 200]                    ; len
+    mov         r8, rdx
+    sub         r8, 0x10
+    cmp         r8, 0x31
+    jae         .mixed_no
+    mov         r8, [rsi + 216]                     ; iv_len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x0c
+    jne         .mixed_no
+    mov         r8, [rsi + 224]                     ; tag_len
+    cmp         r8, 0x10
+    jne         .mixed_no
+    mov         r8, [rsi + 208]                     ; aad_len
+    cmp         r8, r14
+    jne         .mixed_no
+    mov         r8, [rsi + 280]                     ; len
+    mov         r9, r8
+    sub         r9, 0x10
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x31
+    jae         .mixed_no
+    mov         r9, [rsi + 296]                     ; iv_len
+    cmp         r9, 0x0c
+    jne         .mixed_no
+    mov         r9, [rsi + 304]                     ; tag_len
+    cmp         r9, 0x10
+    jne         .mixed_no
+    mov         r9, [rsi + 288]                     ; aad_len
+    cmp         r9, r14
+    jne         .mixed_no
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x00
+    je          .mixed_look
+    cmp         r14, 0x04
+    jb          .mixed_no
+    cmp         r14, 0x11
+    jae         .mixed_no
+.mixed_look:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x08
+    jb          .mixed_aad_under_8
+    mov         r9, [rsi + 8]                       ; aad
+    vmovq       xmm3, [r9]                          ; AAD, its first 8 bytes
+    vmovq       xmm4, [r9 + r14 - 8]                ; its last 8 bytes
+    vpunpcklqdq xmm3, xmm3, xmm4
+    mov         r9, [rsi + 88]                      ; aad
+    vmovq       xmm4, [r9]                          ; AAD, its first 8 bytes
+    vmovq       xmm5, [r9 + r14 - 8]                ; its last 8 bytes
+    vpunpcklqdq xmm4, xmm4, xmm5
+    vinserti128 ymm3, ymm3, xmm4, 0x01
+    vmovdqu     [rsp + 1472], ymm3                  ; AAD, put aside
+    mov         r9, [rsi + 168]                     ; aad
+    vmovq       xmm3, [r9]                          ; AAD, its first 8 bytes
+    vmovq       xmm4, [r9 + r14 - 8]                ; its last 8 bytes
+    vpunpcklqdq xmm3, xmm3, xmm4
+    mov         r9, [rsi + 248]                     ; aad
+    vmovq       xmm4, [r9]                          ; AAD, its first 8 bytes
+    vmovq       xmm5, [r9 + r14 - 8]                ; its last 8 bytes
+    vpunpcklqdq xmm4, xmm4, xmm5
+    vinserti128 ymm3, ymm3, xmm4, 0x01
+    vmovdqu     [rsp + 1504], ymm3                  ; AAD, put aside
+    jmp         .mixed_gathered
+.mixed_aad_under_8:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x04
+    jb          .mixed_aad_under_4
+    mov         r9, [rsi + 8]                       ; aad
+    vmovd       xmm3, [r9]                          ; AAD, its first 4 bytes
+    vmovd       xmm4, [r9 + r14 - 4]                ; its last 4 bytes
+    vpunpcklqdq xmm3, xmm3, xmm4
+    mov         r9, [rsi + 88]                      ; aad
+    vmovd       xmm4, [r9]                          ; AAD, its first 4 bytes
+    vmovd       xmm5, [r9 + r14 - 4]                ; its last 4 bytes
+    vpunpcklqdq xmm4, xmm4, xmm5
+    vinserti128 ymm3, ymm3, xmm4, 0x01
+    vmovdqu     [rsp + 1472], ymm3                  ; AAD, put aside
+    mov         r9, [rsi + 168]                     ; aad
+    vmovd       xmm3, [r9]                          ; AAD, its first 4 bytes
+    vmovd       xmm4, [r9 + r14 - 4]                ; its last 4 bytes
+    vpunpcklqdq xmm3, xmm3, xmm4
+    mov         r9, [rsi + 248]                     ; aad
+    vmovd       xmm4, [r9]                          ; AAD, its first 4 bytes
+    vmovd       xmm5, [r9 + r14 - 4]                ; its last 4 bytes
+    vpunpcklqdq xmm4, xmm4, xmm5
+    vinserti128 ymm3, ymm3, xmm4, 0x01
+    vmovdqu     [rsp + 1504], ymm3                  ; AAD, put aside
+    jmp         .mixed_gathered
+.mixed_aad_under_4:
+.mixed_gathered:
+    lea         r9, [rsp + 1920]                    ; keystream, blocks
+    lea         r10, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_joined]
+    mov         r11, r14
+    shl         r11, 0x04
+    vmovdqu     ymm3, [rsp + 1472]                  ; AAD
+    vbroadcasti128 ymm4, [r10 + r11]
+    vpshufb     ymm3, ymm3, ymm4                    ; S
+    vmovdqu     [r9 + 576], xmm3                    ; written
+    vextracti128 [r9 + 592], ymm3, 0x01             ; written
+    lea         r10, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_joined]
+    mov         r11, r14
+    shl         r11, 0x04
+    vmovdqu     ymm3, [rsp + 1504]                  ; AAD
+    vbroadcasti128 ymm4, [r10 + r11]
+    vpshufb     ymm3, ymm3, ymm4                    ; S
+    vmovdqu     [r9 + 608], xmm3                    ; written
+    vextracti128 [r9 + 624], ymm3, 0x01             ; written
+.mixed_cipher:
+    lea         r9, [rsp + 1920]                    ; keystream, blocks
+    mov         r10, [rsi]                          ; AES: iv
+    vmovq       xmm3, [r10]                         ; AES: IV, bytes 0..7
+    vmovd       xmm4, [r10 + 8]                     ; AES: bytes 8..11
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: IV
+    mov         r10, [rsi + 80]                     ; AES: iv
+    vmovq       xmm4, [r10]                         ; AES: IV, bytes 0..7
+    vmovd       xmm5, [r10 + 8]                     ; AES: bytes 8..11
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; AES: IV
+    vinserti128 ymm3, ymm3, xmm4, 0x01              ; AES
+    vbroadcasti128 ymm4, [rdi + 864]                ; AES: k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: (IV || 0) + k_0
+    vpxor       ymm4, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_5]  ; AES: IV || j, + k_0
+    vpxor       ymm5, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_4]  ; AES: IV || j, + k_0
+    vpxor       ymm6, ymm3, ymm2                    ; AES: IV || j, + k_0
+    vpxor       ymm7, ymm3, ymm1                    ; AES: IV || j, + k_0
+    vpxor       ymm3, ymm3, ymm0                    ; AES: IV || j, + k_0
+    mov         r10, [rsi + 160]                    ; AES: iv
+    vmovq       xmm8, [r10]                         ; AES: IV, bytes 0..7
+    vmovd       xmm9, [r10 + 8]                     ; AES: bytes 8..11
+    vpunpcklqdq xmm8, xmm8, xmm9                    ; AES: IV
+    mov         r10, [rsi + 240]                    ; AES: iv
+    vmovq       xmm9, [r10]                         ; AES: IV, bytes 0..7
+    vmovd       xmm10, [r10 + 8]                    ; AES: bytes 8..11
+    vpunpcklqdq xmm9, xmm9, xmm10                   ; AES: IV
+    vinserti128 ymm8, ymm8, xmm9, 0x01              ; AES
+    vbroadcasti128 ymm9, [rdi + 864]                ; AES: k_0
+    vpxor       ymm8, ymm8, ymm9                    ; AES: (IV || 0) + k_0
+    vpxor       ymm9, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_5]  ; AES: IV || j, + k_0
+    vpxor       ymm10, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_number_4]  ; AES: IV || j, + k_0
+    vpxor       ymm2, ymm8, ymm2                    ; AES: IV || j, + k_0
+    vpxor       ymm1, ymm8, ymm1                    ; AES: IV || j, + k_0
+    vpxor       ymm0, ymm8, ymm0                    ; AES: IV || j, + k_0
+    vbroadcasti128 ymm8, [rdi + 880]                ; AES: k_1
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 1
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 1
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 1
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 1
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 1
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 1
+    vbroadcasti128 ymm8, [rdi + 896]                ; AES: k_2
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 2
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 2
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 2
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 2
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 2
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 2
+    vbroadcasti128 ymm8, [rdi + 912]                ; AES: k_3
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 3
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 3
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 3
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 3
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 3
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 3
+    vbroadcasti128 ymm8, [rdi + 928]                ; AES: k_4
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 4
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 4
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 4
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 4
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 4
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 4
+    vbroadcasti128 ymm8, [rdi + 944]                ; AES: k_5
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 5
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 5
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 5
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 5
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 5
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 5
+    vbroadcasti128 ymm8, [rdi + 960]                ; AES: k_6
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 6
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 6
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 6
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 6
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 6
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 6
+    vbroadcasti128 ymm8, [rdi + 976]                ; AES: k_7
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 7
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 7
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 7
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 7
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 7
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 7
+    vbroadcasti128 ymm8, [rdi + 992]                ; AES: k_8
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 8
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 8
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 8
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 8
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 8
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 8
+    vbroadcasti128 ymm8, [rdi + 1008]               ; AES: k_9
+    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 9
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 9
+    vaesenc     ymm9, ymm9, ymm8                    ; AES: round 9
+    vaesenc     ymm10, ymm10, ymm8                  ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm8                    ; AES: round 9
+    vaesenc     ymm1, ymm1, ymm8                    ; AES: round 9
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 9
+    vbroadcasti128 ymm8, [rdi + 1024]               ; AES: k_10
+    vaesenclast ymm4, ymm4, ymm8                    ; AES: keystream
+    vmovdqu     [r9 + 48], xmm4                     ; AES: written
+    vextracti128 [r9 + 112], ymm4, 0x01             ; AES: written
+    vaesenclast ymm4, ymm5, ymm8                    ; AES: keystream
+    vmovdqu     [r9 + 32], xmm4                     ; AES: written
+    vextracti128 [r9 + 96], ymm4, 0x01              ; AES: written
+    vaesenclast ymm4, ymm6, ymm8                    ; AES: keystream
+    vmovdqu     [r9 + 16], xmm4                     ; AES: written
+    vextracti128 [r9 + 80], ymm4, 0x01              ; AES: written
+    vaesenclast ymm4, ymm7, ymm8                    ; AES: keystream
+    vmovdqu     [r9], xmm4                          ; AES: written
+    vextracti128 [r9 + 64], ymm4, 0x01              ; AES: written
+    vaesenclast ymm3, ymm3, ymm8                    ; AES: E_K(J_0)
+    vmovdqu     [rsp + 1408], ymm3                  ; AES: E_K(J_0)
+    vaesenclast ymm3, ymm9, ymm8                    ; AES: keystream
+    vmovdqu     [r9 + 176], xmm3                    ; AES: written
+    vextracti128 [r9 + 240], ymm3, 0x01             ; AES: written
+    vaesenclast ymm3, ymm10, ymm8                   ; AES: keystream
+    vmovdqu     [r9 + 160], xmm3                    ; AES: written
+    vextracti128 [r9 + 224], ymm3, 0x01             ; AES: written
+    vaesenclast ymm2, ymm2, ymm8                    ; AES: keystream
+    vmovdqu     [r9 + 144], xmm2                    ; AES: written
+    vextracti128 [r9 + 208], ymm2, 0x01             ; AES: written
+    vaesenclast ymm1, ymm1, ymm8                    ; AES: keystream
+    vmovdqu     [r9 + 128], xmm1                    ; AES: written
+    vextracti128 [r9 + 192], ymm1, 0x01             ; AES: written
+    vaesenclast ymm0, ymm0, ymm8                    ; AES: E_K(J_0)
+    vmovdqu     [rsp + 1440], ymm0                  ; AES: E_K(J_0)
+.mixed_text_0:
+    lea         r9, [rsp + 1920]                    ; keystream, blocks
+    mov         r10, [rsi + 16]                     ; AES: in
+    mov         r11, [rsi + 24]                     ; AES: out
+    mov         rbx, rax
+    sub         rbx, 0x01                           ; AES
+    and         rbx, -16                            ; AES: 16·(m - 1)
+    lea         rbp, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]  ; AES
+    movzx       r12d, byte [rbp + rbx + 96]         ; AES: place
+    movzx       r13d, byte [rbp + rbx + 97]         ; AES: place
+    vmovdqu     xmm0, [r10]                         ; AES: text
+    vmovdqu     xmm1, [r10 + r12]                   ; AES: text
+    vmovdqu     xmm2, [r10 + r13]                   ; AES: text
+    vmovq       xmm3, [r10 + rax - 16]              ; AES: text
+    vmovq       xmm4, [r10 + rax - 8]               ; AES: text
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: its last 16 bytes
+    vmovdqu     xmm4, [r10 + rax - 16]              ; AES: text
+    vpxor       xmm5, xmm0, [r9]                    ; AES: the other text
+    vpxor       xmm6, xmm1, [r9 + r12]              ; AES: the other text
+    vpxor       xmm7, xmm2, [r9 + r13]              ; AES: the other text
+    vpxor       xmm3, xmm3, [r9 + rax - 16]         ; AES: the other text
+    vmovdqu     [r11], xmm5                         ; AES: written
+    vmovdqu     [r11 + r12], xmm6                   ; AES: written
+    vmovdqu     [r11 + r13], xmm7                   ; AES: written
+    vmovdqu     [r11 + rax - 16], xmm3              ; AES: written
+    mov         r10, rbp
+    sub         r10, rbx                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vmovdqu     [r9 + 256], xmm3                    ; AES: no block
+    vpshufb     xmm0, xmm0, [rbp + rbx]             ; AES: C, zero-padded
+    vmovdqu     [r9 + 272], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm1, [rbp + rbx + 16]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 288], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm2, [rbp + rbx + 32]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 304], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm4, [r10 + rax + 32]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 320], xmm0                    ; AES: C, put aside
+    mov         r10, r9
+    sub         r10, rbx                            ; AES: before C_1
+    vmovdqu     xmm0, [r9 + 576]                    ; AES: S
+    vmovdqu     [r10 + 304], xmm0                   ; AES: S, put aside
+.mixed_text_1:
+    lea         r9, [rsp + 1920]                    ; keystream, blocks
+    mov         r10, [rsi + 96]                     ; AES: in
+    mov         r11, [rsi + 104]                    ; AES: out
+    mov         rbx, rcx
+    sub         rbx, 0x01                           ; AES
+    and         rbx, -16                            ; AES: 16·(m - 1)
+    lea         rbp, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]  ; AES
+    movzx       r12d, byte [rbp + rbx + 96]         ; AES: place
+    movzx       r13d, byte [rbp + rbx + 97]         ; AES: place
+    vmovdqu     xmm0, [r10]                         ; AES: text
+    vmovdqu     xmm1, [r10 + r12]                   ; AES: text
+    vmovdqu     xmm2, [r10 + r13]                   ; AES: text
+    vmovq       xmm3, [r10 + rcx - 16]              ; AES: text
+    vmovq       xmm4, [r10 + rcx - 8]               ; AES: text
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: its last 16 bytes
+    vmovdqu     xmm4, [r10 + rcx - 16]              ; AES: text
+    vpxor       xmm5, xmm0, [r9 + 64]               ; AES: the other text
+    vpxor       xmm6, xmm1, [r9 + r12 + 64]         ; AES: the other text
+    vpxor       xmm7, xmm2, [r9 + r13 + 64]         ; AES: the other text
+    vpxor       xmm3, xmm3, [r9 + rcx + 48]         ; AES: the other text
+    vmovdqu     [r11], xmm5                         ; AES: written
+    vmovdqu     [r11 + r12], xmm6                   ; AES: written
+    vmovdqu     [r11 + r13], xmm7                   ; AES: written
+    vmovdqu     [r11 + rcx - 16], xmm3              ; AES: written
+    mov         r10, rbp
+    sub         r10, rbx                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vmovdqu     [r9 + 336], xmm3                    ; AES: no block
+    vpshufb     xmm0, xmm0, [rbp + rbx]             ; AES: C, zero-padded
+    vmovdqu     [r9 + 352], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm1, [rbp + rbx + 16]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 368], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm2, [rbp + rbx + 32]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 384], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm4, [r10 + rcx + 32]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 400], xmm0                    ; AES: C, put aside
+    mov         r10, r9
+    sub         r10, rbx                            ; AES: before C_1
+    vmovdqu     xmm0, [r9 + 592]                    ; AES: S
+    vmovdqu     [r10 + 384], xmm0                   ; AES: S, put aside
+.mixed_text_2:
+    lea         r9, [rsp + 1920]                    ; keystream, blocks
+    mov         r10, [rsi + 176]                    ; AES: in
+    mov         r11, [rsi + 184]                    ; AES: out
+    mov         rbx, rdx
+    sub         rbx, 0x01                           ; AES
+    and         rbx, -16                            ; AES: 16·(m - 1)
+    lea         rbp, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]  ; AES
+    movzx       r12d, byte [rbp + rbx + 96]         ; AES: place
+    movzx       r13d, byte [rbp + rbx + 97]         ; AES: place
+    vmovdqu     xmm0, [r10]                         ; AES: text
+    vmovdqu     xmm1, [r10 + r12]                   ; AES: text
+    vmovdqu     xmm2, [r10 + r13]                   ; AES: text
+    vmovq       xmm3, [r10 + rdx - 16]              ; AES: text
+    vmovq       xmm4, [r10 + rdx - 8]               ; AES: text
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: its last 16 bytes
+    vmovdqu     xmm4, [r10 + rdx - 16]              ; AES: text
+    vpxor       xmm5, xmm0, [r9 + 128]              ; AES: the other text
+    vpxor       xmm6, xmm1, [r9 + r12 + 128]        ; AES: the other text
+    vpxor       xmm7, xmm2, [r9 + r13 + 128]        ; AES: the other text
+    vpxor       xmm3, xmm3, [r9 + rdx + 112]        ; AES: the other text
+    vmovdqu     [r11], xmm5                         ; AES: written
+    vmovdqu     [r11 + r12], xmm6                   ; AES: written
+    vmovdqu     [r11 + r13], xmm7                   ; AES: written
+    vmovdqu     [r11 + rdx - 16], xmm3              ; AES: written
+    mov         r10, rbp
+    sub         r10, rbx                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vmovdqu     [r9 + 416], xmm3                    ; AES: no block
+    vpshufb     xmm0, xmm0, [rbp + rbx]             ; AES: C, zero-padded
+    vmovdqu     [r9 + 432], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm1, [rbp + rbx + 16]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 448], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm2, [rbp + rbx + 32]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 464], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm4, [r10 + rdx + 32]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 480], xmm0                    ; AES: C, put aside
+    mov         r10, r9
+    sub         r10, rbx                            ; AES: before C_1
+    vmovdqu     xmm0, [r9 + 608]                    ; AES: S
+    vmovdqu     [r10 + 464], xmm0                   ; AES: S, put aside
+.mixed_text_3:
+    lea         r9, [rsp + 1920]                    ; keystream, blocks
+    mov         r10, [rsi + 256]                    ; AES: in
+    mov         r11, [rsi + 264]                    ; AES: out
+    mov         rbx, r8
+    sub         rbx, 0x01                           ; AES
+    and         rbx, -16                            ; AES: 16·(m - 1)
+    lea         rbp, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]  ; AES
+    movzx       r12d, byte [rbp + rbx + 96]         ; AES: place
+    movzx       r13d, byte [rbp + rbx + 97]         ; AES: place
+    vmovdqu     xmm0, [r10]                         ; AES: text
+    vmovdqu     xmm1, [r10 + r12]                   ; AES: text
+    vmovdqu     xmm2, [r10 + r13]                   ; AES: text
+    vmovq       xmm3, [r10 + r8 - 16]               ; AES: text
+    vmovq       xmm4, [r10 + r8 - 8]                ; AES: text
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: its last 16 bytes
+    vmovdqu     xmm4, [r10 + r8 - 16]               ; AES: text
+    vpxor       xmm5, xmm0, [r9 + 192]              ; AES: the other text
+    vpxor       xmm6, xmm1, [r9 + r12 + 192]        ; AES: the other text
+    vpxor       xmm7, xmm2, [r9 + r13 + 192]        ; AES: the other text
+    vpxor       xmm3, xmm3, [r9 + r8 + 176]         ; AES: the other text
+    vmovdqu     [r11], xmm5                         ; AES: written
+    vmovdqu     [r11 + r12], xmm6                   ; AES: written
+    vmovdqu     [r11 + r13], xmm7                   ; AES: written
+    vmovdqu     [r11 + r8 - 16], xmm3               ; AES: written
+    mov         r10, rbp
+    sub         r10, rbx                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vmovdqu     [r9 + 496], xmm3                    ; AES: no block
+    vpshufb     xmm0, xmm0, [rbp + rbx]             ; AES: C, zero-padded
+    vmovdqu     [r9 + 512], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm1, [rbp + rbx + 16]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 528], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm2, [rbp + rbx + 32]        ; AES: C, zero-padded
+    vmovdqu     [r9 + 544], xmm0                    ; AES: C, put aside
+    vpshufb     xmm0, xmm4, [r10 + r8 + 32]         ; AES: C, zero-padded
+    vmovdqu     [r9 + 560], xmm0                    ; AES: C, put aside
+    mov         r10, r9
+    sub         r10, rbx                            ; AES: before C_1
+    vmovdqu     xmm0, [r9 + 624]                    ; AES: S
+    vmovdqu     [r10 + 544], xmm0                   ; AES: S, put aside
+.mixed_lengths:
+    lea         r9, [rsp + 1920]                    ; keystream, blocks
+    mov         r10, rax
+    shl         r10, 0x03                           ; bits
+    vmovq       xmm0, r10
+    mov         r10, r14
+    shl         r10, 0x03                           ; bits
+    vmovq       xmm1, r10
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; bits of both lengths, bytes reversed
+    mov         r10, rcx
+    shl         r10, 0x03                           ; bits
+    vmovq       xmm1, r10
+    mov         r10, r14
+    shl         r10, 0x03                           ; bits
+    vmovq       xmm2, r10
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
+    vinserti128 ymm0, ymm0, xmm1, 0x01              ; both lengths
+    vbroadcasti128 ymm1, [rdi + 272]                ; H^1
+    vbroadcasti128 ymm2, [rdi + 560]                ; H^1
+    vpxor       ymm1, ymm0, ymm1                    ; T = A + C1
+    vpxor       ymm2, ymm0, ymm2                    ; U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; U0·U1
+    vmovdqu     xmm3, [r9 + 256]                    ; AAD: C
+    vinserti128 ymm3, ymm3, [r9 + 336], 0x01        ; AAD: C
+    vbroadcasti128 ymm4, [rdi + 192]                ; AAD: H^6
+    vbroadcasti128 ymm5, [rdi + 480]                ; AAD: H^6
+    vpxor       ymm4, ymm3, ymm4                    ; AAD: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; AAD: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; AAD: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; AAD: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; AAD: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; AAD: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; AAD: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; AAD: HI += it
+    vmovdqu     xmm3, [r9 + 272]                    ; C1: C
+    vinserti128 ymm3, ymm3, [r9 + 352], 0x01        ; C1: C
+    vbroadcasti128 ymm4, [rdi + 208]                ; C1: H^5
+    vbroadcasti128 ymm5, [rdi + 496]                ; C1: H^5
+    vpxor       ymm4, ymm3, ymm4                    ; C1: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C1: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C1: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C1: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C1: HI += it
+    vmovdqu     xmm3, [r9 + 288]                    ; C2: C
+    vinserti128 ymm3, ymm3, [r9 + 368], 0x01        ; C2: C
+    vbroadcasti128 ymm4, [rdi + 224]                ; C2: H^4
+    vbroadcasti128 ymm5, [rdi + 512]                ; C2: H^4
+    vpxor       ymm4, ymm3, ymm4                    ; C2: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C2: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C2: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C2: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C2: HI += it
+    vmovdqu     xmm3, [r9 + 304]                    ; C3: C
+    vinserti128 ymm3, ymm3, [r9 + 384], 0x01        ; C3: C
+    vbroadcasti128 ymm4, [rdi + 240]                ; C3: H^3
+    vbroadcasti128 ymm5, [rdi + 528]                ; C3: H^3
+    vpxor       ymm4, ymm3, ymm4                    ; C3: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C3: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C3: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C3: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C3: HI += it
+    vmovdqu     xmm3, [r9 + 320]                    ; C4: C
+    vinserti128 ymm3, ymm3, [r9 + 400], 0x01        ; C4: C
+    vbroadcasti128 ymm4, [rdi + 256]                ; C4: H^2
+    vbroadcasti128 ymm5, [rdi + 544]                ; C4: H^2
+    vpxor       ymm4, ymm3, ymm4                    ; C4: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C4: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C4: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C4: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C4: HI += it
+    vbroadcasti128 ymm3, [rdi + 768]                ; tags: the key terms
+    vpxor       ymm1, ymm1, ymm0                    ; tags: LO += S
+    vpxor       ymm0, ymm2, ymm0                    ; tags: HI += S
+    vpxor       ymm0, ymm0, ymm3                    ; tags: HI minus the key terms
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; tags: (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; tags: + HI
+    vpxor       ymm0, ymm2, ymm0                    ; tags: RES = fold(LO) + HI
+    vmovdqu     ymm1, [rsp + 1408]                  ; tags: E_K(J_0)
+    vpshufb     ymm0, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_byte_swap]  ; tags: as in memory
+    vpxor       ymm6, ymm0, ymm1                    ; tags: tags
+    mov         r10, rdx
+    shl         r10, 0x03                           ; tags: bits
+    vmovq       xmm0, r10                           ; tags
+    mov         r10, r14
+    shl         r10, 0x03                           ; tags: bits
+    vmovq       xmm1, r10                           ; tags
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; tags: bits of both lengths, bytes reversed
+    mov         r10, r8
+    shl         r10, 0x03                           ; tags: bits
+    vmovq       xmm1, r10                           ; tags
+    shl         r14, 0x03                           ; tags: bits
+    vmovq       xmm2, r14                           ; tags
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; tags: bits of both lengths, bytes reversed
+    vinserti128 ymm0, ymm0, xmm1, 0x01              ; tags: both lengths
+    vbroadcasti128 ymm1, [rdi + 272]                ; tags: H^1
+    vbroadcasti128 ymm2, [rdi + 560]                ; tags: H^1
+    vpxor       ymm1, ymm0, ymm1                    ; tags: T = A + C1
+    vpxor       ymm2, ymm0, ymm2                    ; tags: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; tags: A0·A1
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; tags: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; tags: U0·U1
+    vmovdqu     xmm3, [r9 + 416]                    ; AAD: C
+    vinserti128 ymm3, ymm3, [r9 + 496], 0x01        ; AAD: C
+    vbroadcasti128 ymm4, [rdi + 192]                ; AAD: H^6
+    vbroadcasti128 ymm5, [rdi + 480]                ; AAD: H^6
+    vpxor       ymm4, ymm3, ymm4                    ; AAD: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; AAD: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; AAD: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; AAD: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; AAD: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; AAD: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; AAD: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; AAD: HI += it
+    vmovdqu     xmm3, [r9 + 432]                    ; C1: C
+    vinserti128 ymm3, ymm3, [r9 + 512], 0x01        ; C1: C
+    vbroadcasti128 ymm4, [rdi + 208]                ; C1: H^5
+    vbroadcasti128 ymm5, [rdi + 496]                ; C1: H^5
+    vpxor       ymm4, ymm3, ymm4                    ; C1: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C1: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C1: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C1: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C1: HI += it
+    vmovdqu     xmm3, [r9 + 448]                    ; C2: C
+    vinserti128 ymm3, ymm3, [r9 + 528], 0x01        ; C2: C
+    vbroadcasti128 ymm4, [rdi + 224]                ; C2: H^4
+    vbroadcasti128 ymm5, [rdi + 512]                ; C2: H^4
+    vpxor       ymm4, ymm3, ymm4                    ; C2: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C2: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C2: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C2: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C2: HI += it
+    vmovdqu     xmm3, [r9 + 464]                    ; C3: C
+    vinserti128 ymm3, ymm3, [r9 + 544], 0x01        ; C3: C
+    vbroadcasti128 ymm4, [rdi + 240]                ; C3: H^3
+    vbroadcasti128 ymm5, [rdi + 528]                ; C3: H^3
+    vpxor       ymm4, ymm3, ymm4                    ; C3: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C3: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C3: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C3: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C3: HI += it
+    vmovdqu     xmm3, [r9 + 480]                    ; C4: C
+    vinserti128 ymm3, ymm3, [r9 + 560], 0x01        ; C4: C
+    vbroadcasti128 ymm4, [rdi + 256]                ; C4: H^2
+    vbroadcasti128 ymm5, [rdi + 544]                ; C4: H^2
+    vpxor       ymm4, ymm3, ymm4                    ; C4: T = A + C1
+    vpxor       ymm5, ymm3, ymm5                    ; C4: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4: U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; C4: S += it
+    vpxor       ymm1, ymm1, ymm4                    ; C4: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C4: HI += it
+    vbroadcasti128 ymm3, [rdi + 768]                ; tags: the key terms
+    vpxor       ymm1, ymm1, ymm0                    ; tags: LO += S
+    vpxor       ymm0, ymm2, ymm0                    ; tags: HI += S
+    vpxor       ymm0, ymm0, ymm3                    ; tags: HI minus the key terms
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; tags: (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; tags: + HI
+    vpxor       ymm0, ymm2, ymm0                    ; tags: RES = fold(LO) + HI
+    vmovdqu     ymm1, [rsp + 1440]                  ; tags: E_K(J_0)
+    vpshufb     ymm0, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_byte_swap]  ; tags: as in memory
+    vpxor       ymm2, ymm0, ymm1                    ; tags: tags
+.mixed_tags:
+    mov         r9, [rsi + 32]                      ; tag
+    vmovdqu     xmm0, [r9]                          ; given
+    vpxor       xmm0, xmm6, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vpor        xmm0, xmm0, xmm1                    ; all differences
+    mov         r9d, 0x00
+    mov         [rsi + 72], r9                      ; status
+    vmovq       r9, xmm0
+    cmp         r9, 0x00
+    jne         .mixed_wrong_0
+.mixed_judged_0:
+    vextracti128 xmm0, ymm6, 0x01
+    mov         rax, [rsi + 112]                    ; tag
+    vmovdqu     xmm1, [rax]                         ; given
+    vpxor       xmm0, xmm0, xmm1                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vpor        xmm0, xmm0, xmm1                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 152], rax                    ; status
+    vmovq       rax, xmm0
+    cmp         rax, 0x00
+    jne         .mixed_wrong_1
+.mixed_judged_1:
+    mov         rax, [rsi + 192]                    ; tag
+    vmovdqu     xmm0, [rax]                         ; given
+    vpxor       xmm0, xmm2, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vpor        xmm0, xmm0, xmm1                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 232], rax                    ; status
+    vmovq       rax, xmm0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x00
+    jne         .mixed_wrong_2
+.mixed_judged_2:
+    vextracti128 xmm0, ymm2, 0x01
+    mov         rax, [rsi + 272]                    ; tag
+    vmovdqu     xmm1, [rax]                         ; given
+    vpxor       xmm0, xmm0, xmm1                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vpor        xmm0, xmm0, xmm1                    ; all differences
+    mov         eax, 0x00
+    mov         [rsi + 312], rax                    ; status
+    vmovq       rax, xmm0
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x00
+    jne         .mixed_wrong_3
+.mixed_judged_3:
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 192]
+    sub         rax, 0x04
+    mov         [rsp + 192], rax
+    jmp         .next
+.mixed_wrong_0:
+    vpxor       xmm0, xmm0, xmm0
+    mov         r9, [rsi + 24]                      ; out
+    mov         r10, rax
+    sub         r10, 0x01
+    and         r10, -16                            ; 16·(m - 1)
+    lea         r11, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]
+    movzx       ebx, byte [r11 + r10 + 96]          ; place
+    movzx       r10d, byte [r11 + r10 + 97]         ; place
+    vmovdqu     [r9], xmm0                          ; zeros
+    vmovdqu     [r9 + rbx], xmm0                    ; zeros
+    vmovdqu     [r9 + r10], xmm0                    ; zeros
+    vmovdqu     [r9 + rax - 16], xmm0               ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 72], rax                     ; status
+    jmp         .mixed_judged_0
+.mixed_wrong_1:
+    vpxor       xmm0, xmm0, xmm0
+    mov         rax, [rsi + 104]                    ; out
+    mov         r9, rcx
+    sub         r9, 0x01
+    and         r9, -16                             ; 16·(m - 1)
+    lea         r10, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]
+    movzx       r11d, byte [r10 + r9 + 96]          ; place
+    movzx       r9d, byte [r10 + r9 + 97]           ; place
+    vmovdqu     [rax], xmm0                         ; zeros
+    vmovdqu     [rax + r11], xmm0                   ; zeros
+    vmovdqu     [rax + r9], xmm0                    ; zeros
+    vmovdqu     [rax + rcx - 16], xmm0              ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 152], rax                    ; status
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .mixed_judged_1
+.mixed_wrong_2:
+    vpxor       xmm0, xmm0, xmm0
+    mov         rax, [rsi + 184]                    ; out
+    mov         rcx, rdx
+    sub         rcx, 0x01
+    and         rcx, -16                            ; 16·(m - 1)
+    lea         r9, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]
+    movzx       r10d, byte [r9 + rcx + 96]          ; place
+    movzx       ecx, byte [r9 + rcx + 97]           ; place
+    vmovdqu     [rax], xmm0                         ; zeros
+    vmovdqu     [rax + r10], xmm0                   ; zeros
+    vmovdqu     [rax + rcx], xmm0                   ; zeros
+    vmovdqu     [rax + rdx - 16], xmm0              ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 232], rax                    ; status
+    jmp         .mixed_judged_2
+.mixed_wrong_3:
+    vpxor       xmm0, xmm0, xmm0
+    mov         rax, [rsi + 264]                    ; out
+    mov         rcx, r8
+    sub         rcx, 0x01
+    and         rcx, -16                            ; 16·(m - 1)
+    lea         rdx, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_placed]
+    movzx       r9d, byte [rdx + rcx + 96]          ; place
+    movzx       ecx, byte [rdx + rcx + 97]          ; place
+    vmovdqu     [rax], xmm0                         ; zeros
+    vmovdqu     [rax + r9], xmm0                    ; zeros
+    vmovdqu     [rax + rcx], xmm0                   ; zeros
+    vmovdqu     [rax + r8 - 16], xmm0               ; zeros
+    mov         eax, 0x01
+    mov         [rsi + 312], rax                    ; status
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .mixed_judged_3
+.mixed_no:
 .one:
     mov         [rsp + 160], rsi
     mov         rcx, [rsi]                          ; iv
@@ -23563,12 +24983,13 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     cmp         r8, 0x00
     je          .one_refused
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, rax
     ja          .one_refused
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, rax
     ja          .one_refused
     mov         rax, [rsi + 64]                     ; tag_len
@@ -23576,10 +24997,9 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     je          .one_tag_length
     cmp         rax, 0x08
     je          .one_tag_length
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jb          .one_refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jae         .one_refused
 .one_tag_length:
@@ -23622,6 +25042,7 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     je          .one_iv_lengths
 .one_iv_short:
     vpxor       xmm3, xmm3, xmm3
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x08
     jb          .one_iv_under8
     vmovq       xmm3, [rcx]                         ; bytes 0..7
@@ -23696,13 +25117,12 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     vpxor       xmm2, xmm1, [rdi + 848]             ; (X + C)·H: minus the key terms
     vpshufb     xmm0, xmm2, xmm0                    ; J_0
 .one_counter:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x11
     jae         .one_more
     vpxor       xmm1, xmm1, xmm1
     cmp         rbx, 0x00
     je          .one_text
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .one_not_whole
     vmovdqu     xmm1, [r9]                          ; AAD, its last block
@@ -23710,6 +25130,7 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     jmp         .one_text
 .one_not_whole:
     vpxor       xmm1, xmm1, xmm1
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .one_block_under8
     vmovq       xmm1, [r9]                          ; bytes 0..7
@@ -23759,7 +25180,7 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     vpor        xmm1, xmm1, xmm3                    ; C_last, zero-padded
 .one_block_padded:
     vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_short_alike_byte_swap]  ; AAD
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_text
 .one_more:
     mov         r10, rbx
@@ -23868,6 +25289,7 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     jae         .one_aad_group
 .one_aad_after_group:
 .one_aad_tail:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .one_aad_absorbed
     lea         rcx, [r8 + 15]
@@ -23894,6 +25316,7 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     add         rdx, 0x20                           ; the next powers
     add         r9, 0x20                            ; the next blocks
     sub         r8, 0x20
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x20
     jb          .one_aad_after_block
 .one_aad_block:
@@ -23914,6 +25337,7 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     jae         .one_aad_block
 .one_aad_after_block:
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .one_aad_reduce
 .one_aad_rest:
@@ -27427,7 +28851,9 @@ gcm128_avx2_winograd_clmul1_x16_short_alike_open_many:
     jmp         .next
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 1216                           ; frame
+    add         rsp, 2560                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved

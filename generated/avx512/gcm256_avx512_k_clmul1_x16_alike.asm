@@ -5981,7 +5981,7 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 
 ; void gcm256_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   seal each of count messages
-;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
+;   stack 568 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
 ;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k1 k2 k3, 16 bytes of stack
 global gcm256_avx512_k_clmul1_x16_alike_seal_many:function (gcm256_avx512_k_clmul1_x16_alike_seal_many.end - gcm256_avx512_k_clmul1_x16_alike_seal_many)
 align 32
@@ -5990,7 +5990,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
-    sub         rsp, 512                            ; frame
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    push        r15                                 ; callee-saved
+    sub         rsp, 520                            ; frame
     mov         [rsp + 384], rdx
 .next:
     vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1]  ; numbers_1
@@ -5998,14 +6001,13 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 384]
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rdx, [rsi + 40]                     ; len
     mov         r8, [rsi + 48]                      ; aad_len
     mov         rax, rdx
     sub         rax, 0x01
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 256
     jae         .one
     cmp         r8, 0x11
@@ -8793,372 +8795,765 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .rows_4_no:
     jmp         .next
 .mixed:
-    mov         rdx, [rsi + 40]                     ; len
-    mov         rax, rdx
+    mov         r14, [rsi + 40]                     ; len
+    mov         rax, r14
     sub         rax, 0x01
-    cmp         rax, 0x40
+    cmp         rax, 0x80
     jae         .mixed_no
-    mov         r8, [rsi + 48]                      ; aad_len
-    mov         rax, r8
-    sub         rax, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x10
+    mov         r15, [rsi + 48]                     ; aad_len
+    cmp         r15, 0x11
     jae         .mixed_no
     mov         rax, [rsi + 56]                     ; iv_len
     cmp         rax, 0x0c
     jne         .mixed_no
-    mov         r9, [rsi + 120]                     ; len
-    mov         rax, r9
+    mov         r12, [rsi + 120]                    ; len
+    mov         rax, r12
     sub         rax, 0x01
-    cmp         rax, 0x40
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x80
     jae         .mixed_no
-    mov         r10, [rsi + 128]                    ; aad_len
-    mov         rax, r10
-    sub         rax, 0x01
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x10
+    mov         r13, [rsi + 128]                    ; aad_len
+    cmp         r13, 0x11
     jae         .mixed_no
     mov         rax, [rsi + 136]                    ; iv_len
     cmp         rax, 0x0c
     jne         .mixed_no
-    mov         r11, [rsi + 200]                    ; len
-    mov         rax, r11
-    sub         rax, 0x01
-    cmp         rax, 0x40
-    jae         .mixed_no
-    mov         rbx, [rsi + 208]                    ; aad_len
+    mov         rbx, [rsi + 200]                    ; len
     mov         rax, rbx
     sub         rax, 0x01
-    cmp         rax, 0x10
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x80
+    jae         .mixed_no
+    mov         rbp, [rsi + 208]                    ; aad_len
+    cmp         rbp, 0x11
     jae         .mixed_no
     mov         rax, [rsi + 216]                    ; iv_len
     cmp         rax, 0x0c
     jne         .mixed_no
-    mov         rbp, [rsi + 280]                    ; len
-    mov         rax, rbp
+    mov         r10, [rsi + 280]                    ; len
+    mov         rax, r10
     sub         rax, 0x01
-    cmp         rax, 0x40
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x80
     jae         .mixed_no
-    mov         r12, [rsi + 288]                    ; aad_len
-    mov         rax, r12
-    sub         rax, 0x01
-    cmp         rax, 0x10
+    mov         r11, [rsi + 288]                    ; aad_len
+    cmp         r11, 0x11
     jae         .mixed_no
     mov         rax, [rsi + 296]                    ; iv_len
     cmp         rax, 0x0c
     jne         .mixed_no
 .mixed_look_0:
-    mov         rax, -1
-    bzhi        rax, rax, r8
-    kmovq       k1, rax
-    mov         rax, [rsi + 8]                      ; aad
-    vmovdqu8    xmm0{k1}{z}, [rax]                  ; aad
-    vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; S
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vpxorq      xmm0, xmm0, xmm0                    ; AAD
+    cmp         r15, 0x00
+    je          .mixed_seen_0                       ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r15                       ; AAD
+    kmovq       k1, rcx                             ; AAD
+    vmovdqu8    xmm0{k1}{z}, [rax]                  ; AAD: aad
+    vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
+.mixed_seen_0:
 .mixed_look_1:
-    mov         rax, -1
-    bzhi        rax, rax, r10
-    kmovq       k1, rax
-    mov         rax, [rsi + 88]                     ; aad
-    vmovdqu8    xmm1{k1}{z}, [rax]                  ; aad
-    vpshufb     xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; S
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vpxorq      xmm1, xmm1, xmm1                    ; AAD
+    cmp         r13, 0x00
+    je          .mixed_seen_1                       ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r13                       ; AAD
+    kmovq       k1, rcx                             ; AAD
+    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AAD: aad
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
+.mixed_seen_1:
 .mixed_look_2:
-    mov         rax, -1
-    bzhi        rax, rax, rbx
-    kmovq       k1, rax
-    mov         rax, [rsi + 168]                    ; aad
-    vmovdqu8    xmm2{k1}{z}, [rax]                  ; aad
-    vpshufb     xmm2, xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; S
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vpxorq      xmm2, xmm2, xmm2                    ; AAD
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x00
+    je          .mixed_seen_2                       ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, rbp                       ; AAD
+    kmovq       k1, rcx                             ; AAD
+    vmovdqu8    xmm2{k1}{z}, [rax]                  ; AAD: aad
+    vpshufb     xmm2, xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
+.mixed_seen_2:
 .mixed_look_3:
-    mov         rax, -1
-    bzhi        rax, rax, r12
-    kmovq       k1, rax
-    mov         rax, [rsi + 248]                    ; aad
-    vmovdqu8    xmm3{k1}{z}, [rax]                  ; aad
-    vpshufb     xmm3, xmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; S
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vpxorq      xmm3, xmm3, xmm3                    ; AAD
+    cmp         r11, 0x00
+    je          .mixed_seen_3                       ; AAD
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r11                       ; AAD
+    kmovq       k1, rcx                             ; AAD
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AAD: aad
+    vpshufb     xmm3, xmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
+.mixed_seen_3:
+    vinserti64x2 ymm0, ymm0, xmm1, 0x01             ; AAD
+    vinserti64x2 ymm1, ymm2, xmm3, 0x01             ; AAD
+    vshufi64x2  zmm0, zmm0, zmm1, 0x44              ; AAD: S
+    vbroadcasti64x2 zmm1, [rdi + 304]               ; AAD
+    vbroadcasti64x2 zmm2, [rdi + 688]               ; AAD
+    vpclmulqdq  zmm3, zmm0, zmm2, 0x00              ; AAD: A0·K0
+    vpclmulqdq  zmm4, zmm0, zmm2, 0x10              ; AAD: A0·K1
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x01              ; AAD: A1·B0
+    vpclmulqdq  zmm0, zmm0, zmm1, 0x11              ; AAD: A1·B1
+    vpxorq      zmm1, zmm3, zmm2                    ; AAD: LO += it
+    vpclmulqdq  zmm2, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; AAD: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; AAD: (LO1, LO0)
+    vpternlogq  zmm4, zmm0, zmm1, 0x96              ; AAD: + HI
+    vpxorq      zmm0, zmm2, zmm4                    ; AAD: RES = fold(LO) + HI
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x41
+    jae         .mixed_1_more
+    cmp         r12, 0x41
+    jae         .mixed_1_more
+    cmp         rbx, 0x41
+    jae         .mixed_1_more
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r10, 0x41
+    jae         .mixed_1_more
+.mixed_1_cipher:
     mov         eax, 4095
     kmovq       k1, rax                             ; 12 bytes
-    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vpxorq      zmm5, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
-.mixed_cipher:
-    vinserti64x2 ymm0, ymm0, xmm1, 0x01
-    vinserti64x2 ymm1, ymm2, xmm3, 0x01
-    vshufi64x2  zmm0, zmm0, zmm1, 0x44              ; S
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
+    vpxorq      zmm2, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
     mov         rax, [rsi]                          ; AES: iv
-    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AES: iv
-    vshufi64x2  zmm2, zmm1, zmm1, 0x00              ; AES
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm4, zmm3, zmm3, 0x00              ; AES
     mov         rax, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AES: iv
-    vshufi64x2  zmm3, zmm1, zmm1, 0x00              ; AES
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm5, zmm3, zmm3, 0x00              ; AES
     mov         rax, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AES: iv
-    vshufi64x2  zmm6, zmm1, zmm1, 0x00              ; AES
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm6, zmm3, zmm3, 0x00              ; AES
     mov         rax, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm1{k1}{z}, [rax]                  ; AES: iv
-    vshufi64x2  zmm7, zmm1, zmm1, 0x00              ; AES
-    vinserti64x2 ymm1, ymm2, xmm3, 0x01             ; AES
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; AES
+    vinserti64x2 ymm3, ymm4, xmm5, 0x01             ; AES
     vinserti64x2 ymm8, ymm6, xmm7, 0x01             ; AES
-    vshufi64x2  zmm1, zmm1, zmm8, 0x44              ; AES: IV || 0
-    vpxorq      zmm1, zmm1, zmm5                    ; AES: J_0 + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: IV || j, + k_0
-    vpxorq      zmm3, zmm3, zmm4                    ; AES: IV || j, + k_0
-    vpxorq      zmm5, zmm6, zmm4                    ; AES: IV || j, + k_0
-    vpxorq      zmm4, zmm7, zmm4                    ; AES: IV || j, + k_0
+    vshufi64x2  zmm3, zmm3, zmm8, 0x44              ; AES: IV || 0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: J_0 + k_0
+    vpxorq      zmm3, zmm4, zmm1                    ; AES: IV || j, + k_0
+    vpxorq      zmm4, zmm5, zmm1                    ; AES: IV || j, + k_0
+    vpxorq      zmm5, zmm6, zmm1                    ; AES: IV || j, + k_0
+    vpxorq      zmm1, zmm7, zmm1                    ; AES: IV || j, + k_0
     vbroadcasti64x2 zmm6, [rdi + 784]               ; AES: k_1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
     vbroadcasti64x2 zmm6, [rdi + 800]               ; AES: k_2
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 2
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 2
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 2
     vbroadcasti64x2 zmm6, [rdi + 816]               ; AES: k_3
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
     vbroadcasti64x2 zmm6, [rdi + 832]               ; AES: k_4
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 4
     vbroadcasti64x2 zmm6, [rdi + 848]               ; AES: k_5
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 5
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
     vbroadcasti64x2 zmm6, [rdi + 864]               ; AES: k_6
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 6
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 6
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 6
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 6
     vbroadcasti64x2 zmm6, [rdi + 880]               ; AES: k_7
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 7
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 7
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 7
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 7
     vbroadcasti64x2 zmm6, [rdi + 896]               ; AES: k_8
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 8
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 8
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 8
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 8
     vbroadcasti64x2 zmm6, [rdi + 912]               ; AES: k_9
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 9
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 9
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 9
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 9
     vbroadcasti64x2 zmm6, [rdi + 928]               ; AES: k_10
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 10
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 10
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 10
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 10
     vbroadcasti64x2 zmm6, [rdi + 944]               ; AES: k_11
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 11
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 11
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 11
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 11
     vbroadcasti64x2 zmm6, [rdi + 960]               ; AES: k_12
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 12
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 12
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 12
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 12
     vbroadcasti64x2 zmm6, [rdi + 976]               ; AES: k_13
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 13
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 13
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 13
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 13
     vbroadcasti64x2 zmm6, [rdi + 992]               ; AES: k_14
-    vaesenclast zmm2, zmm2, zmm6                    ; AES: keystream
+    vaesenclast zmm2, zmm2, zmm6                    ; AES: E_K(J_0)
     vaesenclast zmm3, zmm3, zmm6                    ; AES: keystream
-    vaesenclast zmm5, zmm5, zmm6                    ; AES: keystream
     vaesenclast zmm4, zmm4, zmm6                    ; AES: keystream
-    vaesenclast zmm1, zmm1, zmm6                    ; AES: E_K(J_0)
-.mixed_text_0:
-    mov         rax, -1
-    bzhi        rax, rax, rdx
-    kmovq       k1, rax
-    mov         rax, [rsi + 16]                     ; in
-    mov         rcx, [rsi + 24]                     ; out
-    vmovdqu8    zmm6{k1}{z}, [rax]                  ; text
-    vpxorq      zmm2, zmm2, zmm6                    ; the other text
-    vmovdqu8    [rcx]{k1}, zmm2                     ; written
-    vmovdqu8    zmm2{k1}{z}, zmm2                   ; zero-padded
-    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    mov         rax, rdx
-    add         rax, 0x0f
-    and         rax, -16                            ; 16·m
-    mov         rcx, rdi
-    sub         rcx, rax                            ; m powers from the end
-    vmovdqu64   zmm6, [rcx + 304]
-    vmovdqu64   zmm7, [rcx + 688]
-    vmovdqu64   xmm8, [rcx + 288]
-    vmovdqu64   xmm9, [rcx + 672]
-.mixed_text_1:
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax
-    mov         rax, [rsi + 96]                     ; in
-    mov         rcx, [rsi + 104]                    ; out
-    vmovdqu8    zmm10{k1}{z}, [rax]                 ; text
-    vpxorq      zmm3, zmm3, zmm10                   ; the other text
-    vmovdqu8    [rcx]{k1}, zmm3                     ; written
-    vmovdqu8    zmm3{k1}{z}, zmm3                   ; zero-padded
-    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    mov         rax, r9
-    add         rax, 0x0f
-    and         rax, -16                            ; 16·m
-    mov         rcx, rdi
-    sub         rcx, rax                            ; m powers from the end
-    vmovdqu64   zmm10, [rcx + 304]
-    vmovdqu64   zmm11, [rcx + 688]
-    vmovdqu64   xmm12, [rcx + 288]
-    vmovdqu64   xmm13, [rcx + 672]
-.mixed_text_2:
-    mov         rax, -1
-    bzhi        rax, rax, r11
-    kmovq       k1, rax
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: keystream
+    vaesenclast zmm1, zmm1, zmm6                    ; AES: keystream
+.mixed_1_text_3:
+    mov         rax, [rsi + 256]                    ; in
+    mov         rcx, [rsi + 264]                    ; out
+    mov         rdx, r10
+    add         rdx, 0x0f
+    and         rdx, -16                            ; 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; m powers from the end
+    vextracti64x2 xmm6, zmm0, 0x03
+    mov         rdx, -1
+    bzhi        rdx, rdx, r10
+    kmovq       k1, rdx
+    vmovdqu8    zmm7{k1}{z}, [rax]                  ; text
+    vpxorq      zmm1, zmm1, zmm7                    ; the other text
+    vmovdqu8    [rcx]{k1}, zmm1                     ; written
+    vmovdqu8    zmm1{k1}{z}, zmm1                   ; zero-padded
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm1, zmm1, zmm6                    ; A = AAD·H + C
+    vmovdqu64   zmm6, [r8 + 320]                    ; H^m …
+    vmovdqu64   zmm7, [r8 + 704]                    ; H^m …
+    vpclmulqdq  zmm8, zmm1, zmm7, 0x00              ; A0·K0
+    vpclmulqdq  zmm9, zmm1, zmm7, 0x10              ; A0·K1
+    vpclmulqdq  zmm7, zmm1, zmm6, 0x01              ; A1·B0
+    vpclmulqdq  zmm1, zmm1, zmm6, 0x11              ; A1·B1
+    vpxorq      zmm6, zmm8, zmm7                    ; LO += it
+    vpclmulqdq  zmm7, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm9, zmm1, zmm6, 0x96              ; + HI
+    vpxorq      zmm1, zmm7, zmm9                    ; RES = fold(LO) + HI
+.mixed_1_text_2:
     mov         rax, [rsi + 176]                    ; in
     mov         rcx, [rsi + 184]                    ; out
-    vmovdqu8    zmm14{k1}{z}, [rax]                 ; text
-    vpxorq      zmm5, zmm5, zmm14                   ; the other text
+    mov         rdx, rbx
+    add         rdx, 0x0f
+    and         rdx, -16                            ; 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; m powers from the end
+    vextracti64x2 xmm6, zmm0, 0x02
+    mov         rdx, -1
+    bzhi        rdx, rdx, rbx
+    kmovq       k1, rdx
+    vmovdqu8    zmm7{k1}{z}, [rax]                  ; text
+    vpxorq      zmm5, zmm5, zmm7                    ; the other text
     vmovdqu8    [rcx]{k1}, zmm5                     ; written
     vmovdqu8    zmm5{k1}{z}, zmm5                   ; zero-padded
     vpshufb     zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    mov         rax, r11
-    add         rax, 0x0f
-    and         rax, -16                            ; 16·m
-    mov         rcx, rdi
-    sub         rcx, rax                            ; m powers from the end
-    vmovdqu64   zmm14, [rcx + 304]
-    vmovdqu64   zmm15, [rcx + 688]
-    vmovdqu64   xmm16, [rcx + 288]
-    vmovdqu64   xmm17, [rcx + 672]
-.mixed_text_3:
-    mov         rax, -1
-    bzhi        rax, rax, rbp
-    kmovq       k1, rax
-    mov         rax, [rsi + 256]                    ; in
-    mov         rcx, [rsi + 264]                    ; out
-    vmovdqu8    zmm18{k1}{z}, [rax]                 ; text
-    vpxorq      zmm4, zmm4, zmm18                   ; the other text
+    vpxorq      zmm5, zmm5, zmm6                    ; A = AAD·H + C
+    vmovdqu64   zmm6, [r8 + 320]                    ; H^m …
+    vmovdqu64   zmm7, [r8 + 704]                    ; H^m …
+    vpclmulqdq  zmm8, zmm5, zmm7, 0x00              ; A0·K0
+    vpclmulqdq  zmm9, zmm5, zmm7, 0x10              ; A0·K1
+    vpclmulqdq  zmm7, zmm5, zmm6, 0x01              ; A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm6, 0x11              ; A1·B1
+    vpxorq      zmm6, zmm8, zmm7                    ; LO += it
+    vpclmulqdq  zmm7, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm9, zmm5, zmm6, 0x96              ; + HI
+    vpxorq      zmm5, zmm7, zmm9                    ; RES = fold(LO) + HI
+.mixed_1_text_1:
+    mov         rax, [rsi + 96]                     ; in
+    mov         rcx, [rsi + 104]                    ; out
+    mov         rdx, r12
+    add         rdx, 0x0f
+    and         rdx, -16                            ; 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; m powers from the end
+    vextracti64x2 xmm6, zmm0, 0x01
+    mov         rdx, -1
+    bzhi        rdx, rdx, r12
+    kmovq       k1, rdx
+    vmovdqu8    zmm7{k1}{z}, [rax]                  ; text
+    vpxorq      zmm4, zmm4, zmm7                    ; the other text
     vmovdqu8    [rcx]{k1}, zmm4                     ; written
     vmovdqu8    zmm4{k1}{z}, zmm4                   ; zero-padded
     vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
-    mov         rax, rbp
-    add         rax, 0x0f
-    and         rax, -16                            ; 16·m
-    mov         rcx, rdi
-    sub         rcx, rax                            ; m powers from the end
-    vmovdqu64   zmm18, [rcx + 304]
-    vmovdqu64   zmm19, [rcx + 688]
-    vmovdqu64   xmm20, [rcx + 288]
-    vmovdqu64   xmm21, [rcx + 672]
-.mixed_lengths:
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm22, rdx                          ; AAD, lengths
-    shl         r8, 0x03                            ; AAD, lengths: bits
-    vmovq       xmm23, r8                           ; AAD, lengths
-    vpunpcklqdq xmm22, xmm22, xmm23                 ; AAD, lengths: bits of both lengths, bytes reversed
-    shl         r9, 0x03                            ; AAD, lengths: bits
-    vmovq       xmm23, r9                           ; AAD, lengths
-    shl         r10, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm24, r10                          ; AAD, lengths
-    vpunpcklqdq xmm23, xmm23, xmm24                 ; AAD, lengths: bits of both lengths, bytes reversed
-    shl         r11, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm24, r11                          ; AAD, lengths
-    shl         rbx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm25, rbx                          ; AAD, lengths
-    vpunpcklqdq xmm24, xmm24, xmm25                 ; AAD, lengths: bits of both lengths, bytes reversed
-    shl         rbp, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm25, rbp                          ; AAD, lengths
-    shl         r12, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm26, r12                          ; AAD, lengths
-    vpunpcklqdq xmm25, xmm25, xmm26                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vinserti64x2 ymm22, ymm22, xmm23, 0x01          ; AAD, lengths
-    vinserti64x2 ymm23, ymm24, xmm25, 0x01          ; AAD, lengths
-    vshufi64x2  zmm22, zmm22, zmm23, 0x44           ; AAD, lengths
-    vbroadcasti64x2 zmm23, [rdi + 304]              ; AAD, lengths
-    vbroadcasti64x2 zmm24, [rdi + 688]              ; AAD, lengths
-    vpclmulqdq  zmm25, zmm22, zmm24, 0x00           ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm26, zmm22, zmm24, 0x10           ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm24, zmm22, zmm23, 0x01           ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm22, zmm22, zmm23, 0x11           ; AAD, lengths: A1·B1
-    vinserti64x2 ymm8, ymm8, xmm12, 0x01            ; AAD, lengths
-    vinserti64x2 ymm12, ymm16, xmm20, 0x01          ; AAD, lengths
-    vshufi64x2  zmm8, zmm8, zmm12, 0x44             ; AAD, lengths: H^(m+2)
-    vinserti64x2 ymm9, ymm9, xmm13, 0x01            ; AAD, lengths
-    vinserti64x2 ymm12, ymm17, xmm21, 0x01          ; AAD, lengths
-    vshufi64x2  zmm9, zmm9, zmm12, 0x44             ; AAD, lengths: H^(m+2)
-    vpclmulqdq  zmm12, zmm0, zmm9, 0x00             ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm9, zmm0, zmm9, 0x10              ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm13, zmm0, zmm8, 0x01             ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm0, zmm0, zmm8, 0x11              ; AAD, lengths: A1·B1
-    vpternlogq  zmm25, zmm24, zmm12, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm26, zmm22, zmm9, 0x96            ; AAD, lengths: HI += it
-    vpxorq      zmm8, zmm25, zmm13                  ; AAD, lengths: LO += it
-    vpxorq      zmm0, zmm26, zmm0                   ; AAD, lengths: HI += it
-    vpclmulqdq  zmm9, zmm2, zmm7, 0x00              ; C: A0·K0
-    vpclmulqdq  zmm7, zmm2, zmm7, 0x10              ; C: A0·K1
-    vpclmulqdq  zmm12, zmm2, zmm6, 0x01             ; C: A1·B0
-    vpclmulqdq  zmm2, zmm2, zmm6, 0x11              ; C: A1·B1
-    vpxorq      zmm6, zmm9, zmm12                   ; C: LO += it
-    vpxorq      zmm2, zmm7, zmm2                    ; C: HI += it
-    vpclmulqdq  zmm7, zmm3, zmm11, 0x00             ; C: A0·K0
-    vpclmulqdq  zmm9, zmm3, zmm11, 0x10             ; C: A0·K1
-    vpclmulqdq  zmm11, zmm3, zmm10, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm3, zmm3, zmm10, 0x11             ; C: A1·B1
-    vpxorq      zmm7, zmm7, zmm11                   ; C: LO += it
-    vpxorq      zmm3, zmm9, zmm3                    ; C: HI += it
-    vshufi64x2  zmm9, zmm6, zmm7, 0x44              ; C
-    vshufi64x2  zmm6, zmm6, zmm7, 0xee              ; C
-    vpxorq      zmm6, zmm9, zmm6                    ; C: add up lanes
-    vshufi64x2  zmm7, zmm2, zmm3, 0x44              ; C
-    vshufi64x2  zmm2, zmm2, zmm3, 0xee              ; C
-    vpxorq      zmm2, zmm7, zmm2                    ; C: add up lanes
-    vpclmulqdq  zmm3, zmm5, zmm15, 0x00             ; C: A0·K0
-    vpclmulqdq  zmm7, zmm5, zmm15, 0x10             ; C: A0·K1
-    vpclmulqdq  zmm9, zmm5, zmm14, 0x01             ; C: A1·B0
-    vpclmulqdq  zmm5, zmm5, zmm14, 0x11             ; C: A1·B1
-    vpxorq      zmm3, zmm3, zmm9                    ; C: LO += it
-    vpxorq      zmm5, zmm7, zmm5                    ; C: HI += it
-    vpclmulqdq  zmm7, zmm4, zmm19, 0x00             ; C: A0·K0
-    vpclmulqdq  zmm9, zmm4, zmm19, 0x10             ; C: A0·K1
-    vpclmulqdq  zmm10, zmm4, zmm18, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm4, zmm4, zmm18, 0x11             ; C: A1·B1
-    vpxorq      zmm7, zmm7, zmm10                   ; C: LO += it
-    vpxorq      zmm4, zmm9, zmm4                    ; C: HI += it
-    vshufi64x2  zmm9, zmm3, zmm7, 0x44              ; C
-    vshufi64x2  zmm3, zmm3, zmm7, 0xee              ; C
-    vpxorq      zmm3, zmm9, zmm3                    ; C: add up lanes
-    vshufi64x2  zmm7, zmm5, zmm4, 0x44              ; C
-    vshufi64x2  zmm4, zmm5, zmm4, 0xee              ; C
-    vpxorq      zmm4, zmm7, zmm4                    ; C: add up lanes
-    vshufi64x2  zmm5, zmm6, zmm3, 0x88              ; C
-    vshufi64x2  zmm3, zmm6, zmm3, 0xdd              ; C
-    vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C
-    vshufi64x2  zmm3, zmm2, zmm4, 0x88              ; C
-    vshufi64x2  zmm2, zmm2, zmm4, 0xdd              ; C
-    vpternlogq  zmm3, zmm2, zmm0, 0x96              ; C
-    vpclmulqdq  zmm0, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm2, zmm5, 0x4e                    ; tags: (LO1, LO0)
-    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; tags: RES = fold(LO) + HI
-    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
-    vpxorq      zmm0, zmm0, zmm1                    ; tags: tags
+    vpxorq      zmm4, zmm4, zmm6                    ; A = AAD·H + C
+    vmovdqu64   zmm6, [r8 + 320]                    ; H^m …
+    vmovdqu64   zmm7, [r8 + 704]                    ; H^m …
+    vpclmulqdq  zmm8, zmm4, zmm7, 0x00              ; A0·K0
+    vpclmulqdq  zmm9, zmm4, zmm7, 0x10              ; A0·K1
+    vpclmulqdq  zmm7, zmm4, zmm6, 0x01              ; A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm6, 0x11              ; A1·B1
+    vpxorq      zmm6, zmm8, zmm7                    ; LO += it
+    vpclmulqdq  zmm7, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm9, zmm4, zmm6, 0x96              ; + HI
+    vpxorq      zmm4, zmm7, zmm9                    ; RES = fold(LO) + HI
+.mixed_1_text_0:
+    mov         rax, [rsi + 16]                     ; in
+    mov         rcx, [rsi + 24]                     ; out
+    mov         rdx, r14
+    add         rdx, 0x0f
+    and         rdx, -16                            ; 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; m powers from the end
+    vextracti64x2 xmm0, zmm0, 0x00
+    mov         rdx, -1
+    bzhi        rdx, rdx, r14
+    kmovq       k1, rdx
+    vmovdqu8    zmm6{k1}{z}, [rax]                  ; text
+    vpxorq      zmm3, zmm3, zmm6                    ; the other text
+    vmovdqu8    [rcx]{k1}, zmm3                     ; written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; zero-padded
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm0, zmm3, zmm0                    ; A = AAD·H + C
+    vmovdqu64   zmm3, [r8 + 320]                    ; H^m …
+    vmovdqu64   zmm6, [r8 + 704]                    ; H^m …
+    vpclmulqdq  zmm7, zmm0, zmm6, 0x00              ; A0·K0
+    vpclmulqdq  zmm8, zmm0, zmm6, 0x10              ; A0·K1
+    vpclmulqdq  zmm6, zmm0, zmm3, 0x01              ; A1·B0
+    vpclmulqdq  zmm0, zmm0, zmm3, 0x11              ; A1·B1
+    vpxorq      zmm3, zmm7, zmm6                    ; LO += it
+    vpclmulqdq  zmm6, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm8, zmm0, zmm3, 0x96              ; + HI
+    vpxorq      zmm0, zmm6, zmm8                    ; RES = fold(LO) + HI
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .mixed_hash
+.mixed_1_more:
+.mixed_2_cipher:
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
+    vpxorq      zmm2, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+    mov         rax, [rsi]                          ; AES: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm4, zmm3, zmm3, 0x00              ; AES
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm5, zmm3, zmm3, 0x00              ; AES
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm6, zmm3, zmm3, 0x00              ; AES
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES: iv
+    vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; AES
+    vinserti64x2 ymm3, ymm4, xmm5, 0x01             ; AES
+    vinserti64x2 ymm8, ymm6, xmm7, 0x01             ; AES
+    vshufi64x2  zmm3, zmm3, zmm8, 0x44              ; AES: IV || 0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: J_0 + k_0
+    vpxorq      zmm3, zmm4, zmm1                    ; AES: IV || j, + k_0
+    vpxorq      zmm8, zmm5, zmm1                    ; AES: IV || j, + k_0
+    vpxorq      zmm9, zmm6, zmm1                    ; AES: IV || j, + k_0
+    vpxorq      zmm1, zmm7, zmm1                    ; AES: IV || j, + k_0
+    vbroadcasti64x2 zmm10, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES: numbers, + k_0
+    vpxorq      zmm4, zmm4, zmm10                   ; AES: IV || j, + k_0
+    vpxorq      zmm5, zmm5, zmm10                   ; AES: IV || j, + k_0
+    vpxorq      zmm6, zmm6, zmm10                   ; AES: IV || j, + k_0
+    vpxorq      zmm7, zmm7, zmm10                   ; AES: IV || j, + k_0
+    vbroadcasti64x2 zmm10, [rdi + 784]              ; AES: k_1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 1
+    vbroadcasti64x2 zmm10, [rdi + 800]              ; AES: k_2
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 2
+    vbroadcasti64x2 zmm10, [rdi + 816]              ; AES: k_3
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 3
+    vbroadcasti64x2 zmm10, [rdi + 832]              ; AES: k_4
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 4
+    vbroadcasti64x2 zmm10, [rdi + 848]              ; AES: k_5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vbroadcasti64x2 zmm10, [rdi + 864]              ; AES: k_6
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vbroadcasti64x2 zmm10, [rdi + 880]              ; AES: k_7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vbroadcasti64x2 zmm10, [rdi + 896]              ; AES: k_8
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 8
+    vbroadcasti64x2 zmm10, [rdi + 912]              ; AES: k_9
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 9
+    vbroadcasti64x2 zmm10, [rdi + 928]              ; AES: k_10
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 10
+    vbroadcasti64x2 zmm10, [rdi + 944]              ; AES: k_11
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 11
+    vbroadcasti64x2 zmm10, [rdi + 960]              ; AES: k_12
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 12
+    vbroadcasti64x2 zmm10, [rdi + 976]              ; AES: k_13
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 13
+    vbroadcasti64x2 zmm10, [rdi + 992]              ; AES: k_14
+    vaesenclast zmm2, zmm2, zmm10                   ; AES: E_K(J_0)
+    vaesenclast zmm3, zmm3, zmm10                   ; AES: keystream
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: keystream
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: keystream
+    vaesenclast zmm1, zmm1, zmm10                   ; AES: keystream
+    vaesenclast zmm11, zmm4, zmm10                  ; AES: keystream
+    vaesenclast zmm4, zmm5, zmm10                   ; AES: keystream
+    vaesenclast zmm5, zmm6, zmm10                   ; AES: keystream
+    vaesenclast zmm6, zmm7, zmm10                   ; AES: keystream
+.mixed_2_text_3:
+    mov         rax, [rsi + 256]                    ; in
+    mov         rcx, [rsi + 264]                    ; out
+    mov         rdx, r10
+    add         rdx, 0x0f
+    and         rdx, -16                            ; 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; m powers from the end
+    vextracti64x2 xmm7, zmm0, 0x03
+    mov         rdx, -1
+    bzhi        rdx, rdx, r10
+    kmovq       k1, rdx
+    vmovdqu8    zmm10{k1}{z}, [rax]                 ; text
+    vpxorq      zmm1, zmm1, zmm10                   ; the other text
+    vmovdqu8    [rcx]{k1}, zmm1                     ; written
+    vmovdqu8    zmm1{k1}{z}, zmm1                   ; zero-padded
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm1, zmm1, zmm7                    ; A = AAD·H + C
+    vmovdqu64   zmm7, [r8 + 320]                    ; H^m …
+    vmovdqu64   zmm10, [r8 + 704]                   ; H^m …
+    vpclmulqdq  zmm15, zmm1, zmm10, 0x00            ; A0·K0
+    vpclmulqdq  zmm16, zmm1, zmm10, 0x10            ; A0·K1
+    vpclmulqdq  zmm10, zmm1, zmm7, 0x01             ; A1·B0
+    vpclmulqdq  zmm1, zmm1, zmm7, 0x11              ; A1·B1
+    mov         rdx, r10
+    sub         rdx, 0x40
+    mov         r9, rdx
+    shr         r9, 0x3f
+    sub         r9, 0x01                            ; 0 if there are none
+    bzhi        rdx, r9, rdx
+    kmovq       k1, rdx
+    vmovdqu8    zmm7{k1}{z}, [rax + 64]             ; text
+    vpxorq      zmm6, zmm6, zmm7                    ; the other text
+    vmovdqu8    [rcx + 64]{k1}, zmm6                ; written
+    vmovdqu8    zmm6{k1}{z}, zmm6                   ; zero-padded
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vmovdqu64   zmm7, [r8 + 384]                    ; H^m …
+    vmovdqu64   zmm12, [r8 + 768]                   ; H^m …
+    vpclmulqdq  zmm13, zmm6, zmm12, 0x00            ; A0·K0
+    vpclmulqdq  zmm12, zmm6, zmm12, 0x10            ; A0·K1
+    vpclmulqdq  zmm14, zmm6, zmm7, 0x01             ; A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm7, 0x11              ; A1·B1
+    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; LO += it
+    vpternlogq  zmm16, zmm1, zmm12, 0x96            ; HI += it
+    vpxorq      zmm1, zmm15, zmm14                  ; LO += it
+    vpclmulqdq  zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm16, zmm6, zmm1, 0x96             ; + HI
+    vpxorq      zmm1, zmm7, zmm16                   ; RES = fold(LO) + HI
+.mixed_2_text_2:
+    mov         rax, [rsi + 176]                    ; in
+    mov         rcx, [rsi + 184]                    ; out
+    mov         rdx, rbx
+    add         rdx, 0x0f
+    and         rdx, -16                            ; 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; m powers from the end
+    vextracti64x2 xmm6, zmm0, 0x02
+    mov         rdx, -1
+    bzhi        rdx, rdx, rbx
+    kmovq       k1, rdx
+    vmovdqu8    zmm7{k1}{z}, [rax]                  ; text
+    vpxorq      zmm7, zmm9, zmm7                    ; the other text
+    vmovdqu8    [rcx]{k1}, zmm7                     ; written
+    vmovdqu8    zmm7{k1}{z}, zmm7                   ; zero-padded
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm6, zmm7, zmm6                    ; A = AAD·H + C
+    vmovdqu64   zmm7, [r8 + 320]                    ; H^m …
+    vmovdqu64   zmm9, [r8 + 704]                    ; H^m …
+    vpclmulqdq  zmm14, zmm6, zmm9, 0x00             ; A0·K0
+    vpclmulqdq  zmm15, zmm6, zmm9, 0x10             ; A0·K1
+    vpclmulqdq  zmm9, zmm6, zmm7, 0x01              ; A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm7, 0x11              ; A1·B1
+    mov         rdx, rbx
+    sub         rdx, 0x40
+    mov         r9, rdx
+    shr         r9, 0x3f
+    sub         r9, 0x01                            ; 0 if there are none
+    bzhi        rdx, r9, rdx
+    kmovq       k1, rdx
+    vmovdqu8    zmm7{k1}{z}, [rax + 64]             ; text
+    vpxorq      zmm5, zmm5, zmm7                    ; the other text
+    vmovdqu8    [rcx + 64]{k1}, zmm5                ; written
+    vmovdqu8    zmm5{k1}{z}, zmm5                   ; zero-padded
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vmovdqu64   zmm7, [r8 + 384]                    ; H^m …
+    vmovdqu64   zmm10, [r8 + 768]                   ; H^m …
+    vpclmulqdq  zmm12, zmm5, zmm10, 0x00            ; A0·K0
+    vpclmulqdq  zmm10, zmm5, zmm10, 0x10            ; A0·K1
+    vpclmulqdq  zmm13, zmm5, zmm7, 0x01             ; A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm7, 0x11              ; A1·B1
+    vpternlogq  zmm14, zmm9, zmm12, 0x96            ; LO += it
+    vpternlogq  zmm15, zmm6, zmm10, 0x96            ; HI += it
+    vpxorq      zmm6, zmm14, zmm13                  ; LO += it
+    vpclmulqdq  zmm7, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm15, zmm5, zmm6, 0x96             ; + HI
+    vpxorq      zmm5, zmm7, zmm15                   ; RES = fold(LO) + HI
+.mixed_2_text_1:
+    mov         rax, [rsi + 96]                     ; in
+    mov         rcx, [rsi + 104]                    ; out
+    mov         rdx, r12
+    add         rdx, 0x0f
+    and         rdx, -16                            ; 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; m powers from the end
+    vextracti64x2 xmm6, zmm0, 0x01
+    mov         rdx, -1
+    bzhi        rdx, rdx, r12
+    kmovq       k1, rdx
+    vmovdqu8    zmm7{k1}{z}, [rax]                  ; text
+    vpxorq      zmm7, zmm8, zmm7                    ; the other text
+    vmovdqu8    [rcx]{k1}, zmm7                     ; written
+    vmovdqu8    zmm7{k1}{z}, zmm7                   ; zero-padded
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm6, zmm7, zmm6                    ; A = AAD·H + C
+    vmovdqu64   zmm7, [r8 + 320]                    ; H^m …
+    vmovdqu64   zmm8, [r8 + 704]                    ; H^m …
+    vpclmulqdq  zmm13, zmm6, zmm8, 0x00             ; A0·K0
+    vpclmulqdq  zmm14, zmm6, zmm8, 0x10             ; A0·K1
+    vpclmulqdq  zmm8, zmm6, zmm7, 0x01              ; A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm7, 0x11              ; A1·B1
+    mov         rdx, r12
+    sub         rdx, 0x40
+    mov         r9, rdx
+    shr         r9, 0x3f
+    sub         r9, 0x01                            ; 0 if there are none
+    bzhi        rdx, r9, rdx
+    kmovq       k1, rdx
+    vmovdqu8    zmm7{k1}{z}, [rax + 64]             ; text
+    vpxorq      zmm4, zmm4, zmm7                    ; the other text
+    vmovdqu8    [rcx + 64]{k1}, zmm4                ; written
+    vmovdqu8    zmm4{k1}{z}, zmm4                   ; zero-padded
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vmovdqu64   zmm7, [r8 + 384]                    ; H^m …
+    vmovdqu64   zmm9, [r8 + 768]                    ; H^m …
+    vpclmulqdq  zmm10, zmm4, zmm9, 0x00             ; A0·K0
+    vpclmulqdq  zmm9, zmm4, zmm9, 0x10              ; A0·K1
+    vpclmulqdq  zmm12, zmm4, zmm7, 0x01             ; A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm7, 0x11              ; A1·B1
+    vpternlogq  zmm13, zmm8, zmm10, 0x96            ; LO += it
+    vpternlogq  zmm14, zmm6, zmm9, 0x96             ; HI += it
+    vpxorq      zmm6, zmm13, zmm12                  ; LO += it
+    vpclmulqdq  zmm7, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm14, zmm4, zmm6, 0x96             ; + HI
+    vpxorq      zmm4, zmm7, zmm14                   ; RES = fold(LO) + HI
+.mixed_2_text_0:
+    mov         rax, [rsi + 16]                     ; in
+    mov         rcx, [rsi + 24]                     ; out
+    mov         rdx, r14
+    add         rdx, 0x0f
+    and         rdx, -16                            ; 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; m powers from the end
+    vextracti64x2 xmm0, zmm0, 0x00
+    mov         rdx, -1
+    bzhi        rdx, rdx, r14
+    kmovq       k1, rdx
+    vmovdqu8    zmm6{k1}{z}, [rax]                  ; text
+    vpxorq      zmm3, zmm3, zmm6                    ; the other text
+    vmovdqu8    [rcx]{k1}, zmm3                     ; written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; zero-padded
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm0, zmm3, zmm0                    ; A = AAD·H + C
+    vmovdqu64   zmm3, [r8 + 320]                    ; H^m …
+    vmovdqu64   zmm6, [r8 + 704]                    ; H^m …
+    vpclmulqdq  zmm12, zmm0, zmm6, 0x00             ; A0·K0
+    vpclmulqdq  zmm13, zmm0, zmm6, 0x10             ; A0·K1
+    vpclmulqdq  zmm6, zmm0, zmm3, 0x01              ; A1·B0
+    vpclmulqdq  zmm0, zmm0, zmm3, 0x11              ; A1·B1
+    mov         rdx, r14
+    sub         rdx, 0x40
+    mov         r9, rdx
+    shr         r9, 0x3f
+    sub         r9, 0x01                            ; 0 if there are none
+    bzhi        rdx, r9, rdx
+    kmovq       k1, rdx
+    vmovdqu8    zmm3{k1}{z}, [rax + 64]             ; text
+    vpxorq      zmm3, zmm11, zmm3                   ; the other text
+    vmovdqu8    [rcx + 64]{k1}, zmm3                ; written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; zero-padded
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vmovdqu64   zmm7, [r8 + 384]                    ; H^m …
+    vmovdqu64   zmm8, [r8 + 768]                    ; H^m …
+    vpclmulqdq  zmm9, zmm3, zmm8, 0x00              ; A0·K0
+    vpclmulqdq  zmm8, zmm3, zmm8, 0x10              ; A0·K1
+    vpclmulqdq  zmm10, zmm3, zmm7, 0x01             ; A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm7, 0x11              ; A1·B1
+    vpternlogq  zmm12, zmm6, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm13, zmm0, zmm8, 0x96             ; HI += it
+    vpxorq      zmm0, zmm12, zmm10                  ; LO += it
+    vpclmulqdq  zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm13, zmm3, zmm0, 0x96             ; + HI
+    vpxorq      zmm0, zmm6, zmm13                   ; RES = fold(LO) + HI
+.mixed_hash:
+    shl         r10, 0x03                           ; tags: bits
+    vmovq       xmm3, r10                           ; tags
+    shl         r11, 0x03                           ; tags: bits
+    vmovq       xmm6, r11                           ; tags
+    vpunpcklqdq xmm3, xmm3, xmm6                    ; tags: bits of both lengths, bytes reversed
+    shl         rbx, 0x03                           ; tags: bits
+    vmovq       xmm6, rbx                           ; tags
+    shl         rbp, 0x03                           ; tags: bits
+    vmovq       xmm7, rbp                           ; tags
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; tags: bits of both lengths, bytes reversed
+    shl         r12, 0x03                           ; tags: bits
+    vmovq       xmm7, r12                           ; tags
+    shl         r13, 0x03                           ; tags: bits
+    vmovq       xmm8, r13                           ; tags
+    vpunpcklqdq xmm7, xmm7, xmm8                    ; tags: bits of both lengths, bytes reversed
+    shl         r14, 0x03                           ; tags: bits
+    vmovq       xmm8, r14                           ; tags
+    shl         r15, 0x03                           ; tags: bits
+    vmovq       xmm9, r15                           ; tags
+    vpunpcklqdq xmm8, xmm8, xmm9                    ; tags: bits of both lengths, bytes reversed
+    vinserti64x2 ymm7, ymm8, xmm7, 0x01             ; tags
+    vinserti64x2 ymm3, ymm6, xmm3, 0x01             ; tags
+    vshufi64x2  zmm3, zmm7, zmm3, 0x44              ; tags: lengths
+    vshufi64x2  zmm6, zmm0, zmm4, 0x44              ; tags
+    vshufi64x2  zmm0, zmm0, zmm4, 0xee              ; tags
+    vpxorq      zmm0, zmm6, zmm0                    ; tags: add up lanes
+    vshufi64x2  zmm4, zmm5, zmm1, 0x44              ; tags
+    vshufi64x2  zmm1, zmm5, zmm1, 0xee              ; tags
+    vpxorq      zmm1, zmm4, zmm1                    ; tags: add up lanes
+    vshufi64x2  zmm4, zmm0, zmm1, 0x88              ; tags
+    vshufi64x2  zmm0, zmm0, zmm1, 0xdd              ; tags
+    vpternlogq  zmm4, zmm0, zmm3, 0x96              ; tags: X + lengths
+    vbroadcasti64x2 zmm0, [rdi + 304]               ; tags
+    vbroadcasti64x2 zmm1, [rdi + 688]               ; tags
+    vpclmulqdq  zmm3, zmm4, zmm1, 0x00              ; tags: A0·K0
+    vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; tags: A0·K1
+    vpclmulqdq  zmm1, zmm4, zmm0, 0x01              ; tags: A1·B0
+    vpclmulqdq  zmm0, zmm4, zmm0, 0x11              ; tags: A1·B1
+    vpxorq      zmm1, zmm3, zmm1                    ; tags: LO += it
+    vpclmulqdq  zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm5, zmm0, zmm1, 0x96              ; tags: + HI
+    vpxorq      zmm0, zmm3, zmm5                    ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
+    vpxorq      zmm0, zmm0, zmm2                    ; tags: tags
     mov         rax, [rsi + 32]                     ; tags: tag
     vmovdqu64   [rax], xmm0                         ; tags: lane 0
     mov         rax, [rsi + 112]                    ; tags: tag
@@ -9195,7 +9590,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rbp, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, rax
     ja          .one_refused
     cmp         r8, 0x0c
@@ -11416,7 +11811,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jmp         .next
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 512                            ; frame
+    add         rsp, 520                            ; frame
+    pop         r15                                 ; callee-saved
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
@@ -11425,7 +11823,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 
 ; void gcm256_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   open each of count messages
-;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
+;   stack 568 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
 ;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k1 k2 k3, 16 bytes of stack
 global gcm256_avx512_k_clmul1_x16_alike_open_many:function (gcm256_avx512_k_clmul1_x16_alike_open_many.end - gcm256_avx512_k_clmul1_x16_alike_open_many)
 align 32
@@ -11434,7 +11832,10 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
-    sub         rsp, 512                            ; frame
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    push        r15                                 ; callee-saved
+    sub         rsp, 520                            ; frame
     mov         [rsp + 384], rdx
 .next:
     vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
@@ -11442,14 +11843,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 384]
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 40]                     ; len
     mov         r8, [rsi + 48]                      ; aad_len
     mov         rcx, rax
     sub         rcx, 0x01
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jae         .one
     cmp         r8, 0x11
@@ -14874,14 +15274,13 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, rax
     sub         rcx, 0x01
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x40
+    cmp         rcx, 0x80
     jae         .mixed_no
-    mov         r11, [rsi + 48]                     ; aad_len
-    mov         rcx, r11
-    sub         rcx, 0x01
-    cmp         rcx, 0x10
+    mov         r15, [rsi + 48]                     ; aad_len
+    cmp         r15, 0x11
     jae         .mixed_no
     mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x0c
     jne         .mixed_no
     mov         rcx, [rsi + 64]                     ; tag_len
@@ -14890,13 +15289,11 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rcx, [rsi + 120]                    ; len
     mov         rdx, rcx
     sub         rdx, 0x01
-    cmp         rdx, 0x40
+    cmp         rdx, 0x80
     jae         .mixed_no
-    mov         rbx, [rsi + 128]                    ; aad_len
-    mov         rdx, rbx
-    sub         rdx, 0x01
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
+    mov         r14, [rsi + 128]                    ; aad_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x11
     jae         .mixed_no
     mov         rdx, [rsi + 136]                    ; iv_len
     cmp         rdx, 0x0c
@@ -14908,350 +15305,738 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         r8, rdx
     sub         r8, 0x01
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r8, 0x40
+    cmp         r8, 0x80
     jae         .mixed_no
-    mov         rbp, [rsi + 208]                    ; aad_len
-    mov         r8, rbp
-    sub         r8, 0x01
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r8, 0x10
+    mov         r13, [rsi + 208]                    ; aad_len
+    cmp         r13, 0x11
     jae         .mixed_no
     mov         r8, [rsi + 216]                     ; iv_len
     cmp         r8, 0x0c
     jne         .mixed_no
     mov         r8, [rsi + 224]                     ; tag_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x10
     jne         .mixed_no
     mov         r8, [rsi + 280]                     ; len
     mov         r9, r8
     sub         r9, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x40
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x80
     jae         .mixed_no
     mov         r12, [rsi + 288]                    ; aad_len
-    mov         r9, r12
-    sub         r9, 0x01
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x10
+    cmp         r12, 0x11
     jae         .mixed_no
     mov         r9, [rsi + 296]                     ; iv_len
     cmp         r9, 0x0c
     jne         .mixed_no
     mov         r9, [rsi + 304]                     ; tag_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jne         .mixed_no
 .mixed_look_0:
-    mov         r9, -1
-    bzhi        r9, r9, r11
-    kmovq       k1, r9
-    mov         r9, [rsi + 8]                       ; aad
-    vmovdqu8    xmm1{k1}{z}, [r9]                   ; aad
-    vpshufb     xmm1, xmm1, xmm0                    ; S
+    mov         r9, [rsi + 8]                       ; AAD: aad
+    vpxorq      xmm1, xmm1, xmm1                    ; AAD
+    cmp         r15, 0x00
+    je          .mixed_seen_0                       ; AAD
+    mov         r10, -1                             ; AAD
+    bzhi        r10, r10, r15                       ; AAD
+    kmovq       k1, r10                             ; AAD
+    vmovdqu8    xmm1{k1}{z}, [r9]                   ; AAD: aad
+    vpshufb     xmm1, xmm1, xmm0                    ; AAD: S
+.mixed_seen_0:
 .mixed_look_1:
-    mov         r9, -1
-    bzhi        r9, r9, rbx
-    kmovq       k1, r9
-    mov         r9, [rsi + 88]                      ; aad
-    vmovdqu8    xmm2{k1}{z}, [r9]                   ; aad
-    vpshufb     xmm2, xmm2, xmm0                    ; S
+    mov         r9, [rsi + 88]                      ; AAD: aad
+    vpxorq      xmm2, xmm2, xmm2                    ; AAD
+    cmp         r14, 0x00
+    je          .mixed_seen_1                       ; AAD
+    mov         r10, -1                             ; AAD
+    bzhi        r10, r10, r14                       ; AAD
+    kmovq       k1, r10                             ; AAD
+    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AAD: aad
+    vpshufb     xmm2, xmm2, xmm0                    ; AAD: S
+.mixed_seen_1:
 .mixed_look_2:
-    mov         r9, -1
-    bzhi        r9, r9, rbp
-    kmovq       k1, r9
-    mov         r9, [rsi + 168]                     ; aad
-    vmovdqu8    xmm3{k1}{z}, [r9]                   ; aad
-    vpshufb     xmm3, xmm3, xmm0                    ; S
+    mov         r9, [rsi + 168]                     ; AAD: aad
+    vpxorq      xmm3, xmm3, xmm3                    ; AAD
+    cmp         r13, 0x00
+    je          .mixed_seen_2                       ; AAD
+    mov         r10, -1                             ; AAD
+    bzhi        r10, r10, r13                       ; AAD
+    kmovq       k1, r10                             ; AAD
+    vmovdqu8    xmm3{k1}{z}, [r9]                   ; AAD: aad
+    vpshufb     xmm3, xmm3, xmm0                    ; AAD: S
+.mixed_seen_2:
 .mixed_look_3:
-    mov         r9, -1
-    bzhi        r9, r9, r12
-    kmovq       k1, r9
-    mov         r9, [rsi + 248]                     ; aad
-    vmovdqu8    xmm4{k1}{z}, [r9]                   ; aad
-    vpshufb     xmm4, xmm4, xmm0                    ; S
+    mov         r9, [rsi + 248]                     ; AAD: aad
+    vpxorq      xmm4, xmm4, xmm4                    ; AAD
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .mixed_seen_3                       ; AAD
+    mov         r10, -1                             ; AAD
+    bzhi        r10, r10, r12                       ; AAD
+    kmovq       k1, r10                             ; AAD
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AAD: aad
+    vpshufb     xmm4, xmm4, xmm0                    ; AAD: S
+.mixed_seen_3:
+    vinserti64x2 ymm1, ymm1, xmm2, 0x01             ; AAD
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; AAD
+    vshufi64x2  zmm1, zmm1, zmm2, 0x44              ; AAD: S
+    vbroadcasti64x2 zmm2, [rdi + 304]               ; AAD
+    vbroadcasti64x2 zmm3, [rdi + 688]               ; AAD
+    vpclmulqdq  zmm4, zmm1, zmm3, 0x00              ; AAD: A0·K0
+    vpclmulqdq  zmm5, zmm1, zmm3, 0x10              ; AAD: A0·K1
+    vpclmulqdq  zmm3, zmm1, zmm2, 0x01              ; AAD: A1·B0
+    vpclmulqdq  zmm1, zmm1, zmm2, 0x11              ; AAD: A1·B1
+    vpxorq      zmm2, zmm4, zmm3                    ; AAD: LO += it
+    vpclmulqdq  zmm3, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; AAD: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; AAD: (LO1, LO0)
+    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; AAD: + HI
+    vpxorq      zmm1, zmm3, zmm5                    ; AAD: RES = fold(LO) + HI
+    cmp         rax, 0x41
+    jae         .mixed_1_more
+    cmp         rcx, 0x41
+    jae         .mixed_1_more
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x41
+    jae         .mixed_1_more
+    cmp         r8, 0x41
+    jae         .mixed_1_more
+.mixed_1_cipher:
     mov         r9d, 4095
     kmovq       k1, r9                              ; 12 bytes
-    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
-    vpxorq      zmm6, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
-.mixed_cipher:
-    vinserti64x2 ymm1, ymm1, xmm2, 0x01
-    vinserti64x2 ymm2, ymm3, xmm4, 0x01
-    vshufi64x2  zmm1, zmm1, zmm2, 0x44              ; S
+    vbroadcasti64x2 zmm2, [rdi + 768]               ; k_0
+    vpxorq      zmm3, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
     mov         r9, [rsi]                           ; AES: iv
-    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
-    vshufi64x2  zmm3, zmm2, zmm2, 0x00              ; AES
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm5, zmm4, zmm4, 0x00              ; AES
     mov         r9, [rsi + 80]                      ; AES: iv
-    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
-    vshufi64x2  zmm4, zmm2, zmm2, 0x00              ; AES
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm6, zmm4, zmm4, 0x00              ; AES
     mov         r9, [rsi + 160]                     ; AES: iv
-    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
-    vshufi64x2  zmm7, zmm2, zmm2, 0x00              ; AES
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm7, zmm4, zmm4, 0x00              ; AES
     mov         r9, [rsi + 240]                     ; AES: iv
-    vmovdqu8    xmm2{k1}{z}, [r9]                   ; AES: iv
-    vshufi64x2  zmm8, zmm2, zmm2, 0x00              ; AES
-    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; AES
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm8, zmm4, zmm4, 0x00              ; AES
+    vinserti64x2 ymm4, ymm5, xmm6, 0x01             ; AES
     vinserti64x2 ymm9, ymm7, xmm8, 0x01             ; AES
-    vshufi64x2  zmm2, zmm2, zmm9, 0x44              ; AES: IV || 0
-    vpxorq      zmm2, zmm2, zmm6                    ; AES: J_0 + k_0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: IV || j, + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: IV || j, + k_0
-    vpxorq      zmm6, zmm7, zmm5                    ; AES: IV || j, + k_0
-    vpxorq      zmm5, zmm8, zmm5                    ; AES: IV || j, + k_0
+    vshufi64x2  zmm4, zmm4, zmm9, 0x44              ; AES: IV || 0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: J_0 + k_0
+    vpxorq      zmm4, zmm5, zmm2                    ; AES: IV || j, + k_0
+    vpxorq      zmm5, zmm6, zmm2                    ; AES: IV || j, + k_0
+    vpxorq      zmm6, zmm7, zmm2                    ; AES: IV || j, + k_0
+    vpxorq      zmm2, zmm8, zmm2                    ; AES: IV || j, + k_0
     vbroadcasti64x2 zmm7, [rdi + 784]               ; AES: k_1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 1
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 1
     vbroadcasti64x2 zmm7, [rdi + 800]               ; AES: k_2
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 2
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
     vbroadcasti64x2 zmm7, [rdi + 816]               ; AES: k_3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
     vbroadcasti64x2 zmm7, [rdi + 832]               ; AES: k_4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 4
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
     vbroadcasti64x2 zmm7, [rdi + 848]               ; AES: k_5
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 5
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
     vbroadcasti64x2 zmm7, [rdi + 864]               ; AES: k_6
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 6
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 6
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 6
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 6
     vbroadcasti64x2 zmm7, [rdi + 880]               ; AES: k_7
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 7
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 7
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 7
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 7
     vbroadcasti64x2 zmm7, [rdi + 896]               ; AES: k_8
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 8
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 8
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 8
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 8
     vbroadcasti64x2 zmm7, [rdi + 912]               ; AES: k_9
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 9
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 9
     vbroadcasti64x2 zmm7, [rdi + 928]               ; AES: k_10
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 10
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 10
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 10
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 10
     vbroadcasti64x2 zmm7, [rdi + 944]               ; AES: k_11
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 11
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 11
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 11
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 11
     vbroadcasti64x2 zmm7, [rdi + 960]               ; AES: k_12
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 12
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 12
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 12
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 12
     vbroadcasti64x2 zmm7, [rdi + 976]               ; AES: k_13
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 13
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 13
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 13
     vbroadcasti64x2 zmm7, [rdi + 992]               ; AES: k_14
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: keystream
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: E_K(J_0)
     vaesenclast zmm4, zmm4, zmm7                    ; AES: keystream
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: keystream
     vaesenclast zmm5, zmm5, zmm7                    ; AES: keystream
-    vaesenclast zmm2, zmm2, zmm7                    ; AES: E_K(J_0)
-.mixed_text_0:
-    mov         r9, -1
-    bzhi        r9, r9, rax
-    kmovq       k1, r9
-    mov         r9, [rsi + 16]                      ; in
-    mov         r10, [rsi + 24]                     ; out
-    vmovdqu8    zmm7{k1}{z}, [r9]                   ; text
-    vpxorq      zmm3, zmm3, zmm7                    ; the other text
-    vmovdqu8    [r10]{k1}, zmm3                     ; written
-    vpshufb     zmm3, zmm7, zmm0                    ; C
-    mov         r9, rax
-    add         r9, 0x0f
-    and         r9, -16                             ; 16·m
-    mov         r10, rdi
-    sub         r10, r9                             ; m powers from the end
-    vmovdqu64   zmm7, [r10 + 304]
-    vmovdqu64   zmm8, [r10 + 688]
-    vmovdqu64   xmm9, [r10 + 288]
-    vmovdqu64   xmm10, [r10 + 672]
-.mixed_text_1:
-    mov         r9, -1
-    bzhi        r9, r9, rcx
-    kmovq       k1, r9
-    mov         r9, [rsi + 96]                      ; in
-    mov         r10, [rsi + 104]                    ; out
-    vmovdqu8    zmm11{k1}{z}, [r9]                  ; text
-    vpxorq      zmm4, zmm4, zmm11                   ; the other text
-    vmovdqu8    [r10]{k1}, zmm4                     ; written
-    vpshufb     zmm4, zmm11, zmm0                   ; C
-    mov         r9, rcx
-    add         r9, 0x0f
-    and         r9, -16                             ; 16·m
-    mov         r10, rdi
-    sub         r10, r9                             ; m powers from the end
-    vmovdqu64   zmm11, [r10 + 304]
-    vmovdqu64   zmm12, [r10 + 688]
-    vmovdqu64   xmm13, [r10 + 288]
-    vmovdqu64   xmm14, [r10 + 672]
-.mixed_text_2:
-    mov         r9, -1
-    bzhi        r9, r9, rdx
-    kmovq       k1, r9
-    mov         r9, [rsi + 176]                     ; in
-    mov         r10, [rsi + 184]                    ; out
-    vmovdqu8    zmm15{k1}{z}, [r9]                  ; text
-    vpxorq      zmm6, zmm6, zmm15                   ; the other text
-    vmovdqu8    [r10]{k1}, zmm6                     ; written
-    vpshufb     zmm6, zmm15, zmm0                   ; C
-    mov         r9, rdx
-    add         r9, 0x0f
-    and         r9, -16                             ; 16·m
-    mov         r10, rdi
-    sub         r10, r9                             ; m powers from the end
-    vmovdqu64   zmm15, [r10 + 304]
-    vmovdqu64   zmm16, [r10 + 688]
-    vmovdqu64   xmm17, [r10 + 288]
-    vmovdqu64   xmm18, [r10 + 672]
-.mixed_text_3:
-    mov         r9, -1
-    bzhi        r9, r9, r8
-    kmovq       k1, r9
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: keystream
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: keystream
+.mixed_1_text_3:
     mov         r9, [rsi + 256]                     ; in
     mov         r10, [rsi + 264]                    ; out
-    vmovdqu8    zmm19{k1}{z}, [r9]                  ; text
-    vpxorq      zmm5, zmm5, zmm19                   ; the other text
+    mov         r11, r8
+    add         r11, 0x0f
+    and         r11, -16                            ; 16·m
+    mov         rbx, rdi
+    sub         rbx, r11                            ; m powers from the end
+    vextracti64x2 xmm7, zmm1, 0x03
+    mov         r11, -1
+    bzhi        r11, r11, r8
+    kmovq       k1, r11
+    vmovdqu8    zmm8{k1}{z}, [r9]                   ; text
+    vpxorq      zmm2, zmm2, zmm8                    ; the other text
+    vmovdqu8    [r10]{k1}, zmm2                     ; written
+    vpshufb     zmm2, zmm8, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm7                    ; A = AAD·H + C
+    vmovdqu64   zmm7, [rbx + 320]                   ; H^m …
+    vmovdqu64   zmm8, [rbx + 704]                   ; H^m …
+    vpclmulqdq  zmm9, zmm2, zmm8, 0x00              ; A0·K0
+    vpclmulqdq  zmm10, zmm2, zmm8, 0x10             ; A0·K1
+    vpclmulqdq  zmm8, zmm2, zmm7, 0x01              ; A1·B0
+    vpclmulqdq  zmm2, zmm2, zmm7, 0x11              ; A1·B1
+    vpxorq      zmm7, zmm9, zmm8                    ; LO += it
+    vpclmulqdq  zmm8, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm10, zmm2, zmm7, 0x96             ; + HI
+    vpxorq      zmm2, zmm8, zmm10                   ; RES = fold(LO) + HI
+.mixed_1_text_2:
+    mov         r9, [rsi + 176]                     ; in
+    mov         r10, [rsi + 184]                    ; out
+    mov         r11, rdx
+    add         r11, 0x0f
+    and         r11, -16                            ; 16·m
+    mov         rbx, rdi
+    sub         rbx, r11                            ; m powers from the end
+    vextracti64x2 xmm7, zmm1, 0x02
+    mov         r11, -1
+    bzhi        r11, r11, rdx
+    kmovq       k1, r11
+    vmovdqu8    zmm8{k1}{z}, [r9]                   ; text
+    vpxorq      zmm6, zmm6, zmm8                    ; the other text
+    vmovdqu8    [r10]{k1}, zmm6                     ; written
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpxorq      zmm6, zmm6, zmm7                    ; A = AAD·H + C
+    vmovdqu64   zmm7, [rbx + 320]                   ; H^m …
+    vmovdqu64   zmm8, [rbx + 704]                   ; H^m …
+    vpclmulqdq  zmm9, zmm6, zmm8, 0x00              ; A0·K0
+    vpclmulqdq  zmm10, zmm6, zmm8, 0x10             ; A0·K1
+    vpclmulqdq  zmm8, zmm6, zmm7, 0x01              ; A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm7, 0x11              ; A1·B1
+    vpxorq      zmm7, zmm9, zmm8                    ; LO += it
+    vpclmulqdq  zmm8, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm10, zmm6, zmm7, 0x96             ; + HI
+    vpxorq      zmm6, zmm8, zmm10                   ; RES = fold(LO) + HI
+.mixed_1_text_1:
+    mov         r9, [rsi + 96]                      ; in
+    mov         r10, [rsi + 104]                    ; out
+    mov         r11, rcx
+    add         r11, 0x0f
+    and         r11, -16                            ; 16·m
+    mov         rbx, rdi
+    sub         rbx, r11                            ; m powers from the end
+    vextracti64x2 xmm7, zmm1, 0x01
+    mov         r11, -1
+    bzhi        r11, r11, rcx
+    kmovq       k1, r11
+    vmovdqu8    zmm8{k1}{z}, [r9]                   ; text
+    vpxorq      zmm5, zmm5, zmm8                    ; the other text
     vmovdqu8    [r10]{k1}, zmm5                     ; written
-    vpshufb     zmm5, zmm19, zmm0                   ; C
+    vpshufb     zmm5, zmm8, zmm0                    ; C
+    vpxorq      zmm5, zmm5, zmm7                    ; A = AAD·H + C
+    vmovdqu64   zmm7, [rbx + 320]                   ; H^m …
+    vmovdqu64   zmm8, [rbx + 704]                   ; H^m …
+    vpclmulqdq  zmm9, zmm5, zmm8, 0x00              ; A0·K0
+    vpclmulqdq  zmm10, zmm5, zmm8, 0x10             ; A0·K1
+    vpclmulqdq  zmm8, zmm5, zmm7, 0x01              ; A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm7, 0x11              ; A1·B1
+    vpxorq      zmm7, zmm9, zmm8                    ; LO += it
+    vpclmulqdq  zmm8, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; + HI
+    vpxorq      zmm5, zmm8, zmm10                   ; RES = fold(LO) + HI
+.mixed_1_text_0:
+    mov         r9, [rsi + 16]                      ; in
+    mov         r10, [rsi + 24]                     ; out
+    mov         r11, rax
+    add         r11, 0x0f
+    and         r11, -16                            ; 16·m
+    mov         rbx, rdi
+    sub         rbx, r11                            ; m powers from the end
+    vextracti64x2 xmm1, zmm1, 0x00
+    mov         r11, -1
+    bzhi        r11, r11, rax
+    kmovq       k1, r11
+    vmovdqu8    zmm7{k1}{z}, [r9]                   ; text
+    vpxorq      zmm4, zmm4, zmm7                    ; the other text
+    vmovdqu8    [r10]{k1}, zmm4                     ; written
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpxorq      zmm1, zmm4, zmm1                    ; A = AAD·H + C
+    vmovdqu64   zmm4, [rbx + 320]                   ; H^m …
+    vmovdqu64   zmm7, [rbx + 704]                   ; H^m …
+    vpclmulqdq  zmm8, zmm1, zmm7, 0x00              ; A0·K0
+    vpclmulqdq  zmm9, zmm1, zmm7, 0x10              ; A0·K1
+    vpclmulqdq  zmm7, zmm1, zmm4, 0x01              ; A1·B0
+    vpclmulqdq  zmm1, zmm1, zmm4, 0x11              ; A1·B1
+    vpxorq      zmm4, zmm8, zmm7                    ; LO += it
+    vpclmulqdq  zmm7, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm9, zmm1, zmm4, 0x96              ; + HI
+    vpxorq      zmm1, zmm7, zmm9                    ; RES = fold(LO) + HI
+    jmp         .mixed_hash
+.mixed_1_more:
+.mixed_2_cipher:
+    mov         r9d, 4095
+    kmovq       k1, r9                              ; 12 bytes
+    vbroadcasti64x2 zmm2, [rdi + 768]               ; k_0
+    vpxorq      zmm3, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+    mov         r9, [rsi]                           ; AES: iv
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm5, zmm4, zmm4, 0x00              ; AES
+    mov         r9, [rsi + 80]                      ; AES: iv
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm6, zmm4, zmm4, 0x00              ; AES
+    mov         r9, [rsi + 160]                     ; AES: iv
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm7, zmm4, zmm4, 0x00              ; AES
+    mov         r9, [rsi + 240]                     ; AES: iv
+    vmovdqu8    xmm4{k1}{z}, [r9]                   ; AES: iv
+    vshufi64x2  zmm8, zmm4, zmm4, 0x00              ; AES
+    vinserti64x2 ymm4, ymm5, xmm6, 0x01             ; AES
+    vinserti64x2 ymm9, ymm7, xmm8, 0x01             ; AES
+    vshufi64x2  zmm4, zmm4, zmm9, 0x44              ; AES: IV || 0
+    vpxorq      zmm3, zmm4, zmm3                    ; AES: J_0 + k_0
+    vpxorq      zmm4, zmm5, zmm2                    ; AES: IV || j, + k_0
+    vpxorq      zmm9, zmm6, zmm2                    ; AES: IV || j, + k_0
+    vpxorq      zmm10, zmm7, zmm2                   ; AES: IV || j, + k_0
+    vpxorq      zmm2, zmm8, zmm2                    ; AES: IV || j, + k_0
+    vbroadcasti64x2 zmm11, [rdi + 768]              ; AES: k_0
+    vpxorq      zmm11, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES: numbers, + k_0
+    vpxorq      zmm5, zmm5, zmm11                   ; AES: IV || j, + k_0
+    vpxorq      zmm6, zmm6, zmm11                   ; AES: IV || j, + k_0
+    vpxorq      zmm7, zmm7, zmm11                   ; AES: IV || j, + k_0
+    vpxorq      zmm8, zmm8, zmm11                   ; AES: IV || j, + k_0
+    vbroadcasti64x2 zmm11, [rdi + 784]              ; AES: k_1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 1
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 1
+    vbroadcasti64x2 zmm11, [rdi + 800]              ; AES: k_2
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 2
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 2
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 2
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 2
+    vbroadcasti64x2 zmm11, [rdi + 816]              ; AES: k_3
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 3
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 3
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 3
+    vbroadcasti64x2 zmm11, [rdi + 832]              ; AES: k_4
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 4
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 4
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 4
+    vbroadcasti64x2 zmm11, [rdi + 848]              ; AES: k_5
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 5
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 5
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 5
+    vbroadcasti64x2 zmm11, [rdi + 864]              ; AES: k_6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vbroadcasti64x2 zmm11, [rdi + 880]              ; AES: k_7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vbroadcasti64x2 zmm11, [rdi + 896]              ; AES: k_8
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm11, [rdi + 912]              ; AES: k_9
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
+    vbroadcasti64x2 zmm11, [rdi + 928]              ; AES: k_10
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 10
+    vbroadcasti64x2 zmm11, [rdi + 944]              ; AES: k_11
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 11
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 11
+    vbroadcasti64x2 zmm11, [rdi + 960]              ; AES: k_12
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 12
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 12
+    vbroadcasti64x2 zmm11, [rdi + 976]              ; AES: k_13
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 13
+    vbroadcasti64x2 zmm11, [rdi + 992]              ; AES: k_14
+    vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: keystream
+    vaesenclast zmm9, zmm9, zmm11                   ; AES: keystream
+    vaesenclast zmm10, zmm10, zmm11                 ; AES: keystream
+    vaesenclast zmm2, zmm2, zmm11                   ; AES: keystream
+    vaesenclast zmm12, zmm5, zmm11                  ; AES: keystream
+    vaesenclast zmm5, zmm6, zmm11                   ; AES: keystream
+    vaesenclast zmm6, zmm7, zmm11                   ; AES: keystream
+    vaesenclast zmm7, zmm8, zmm11                   ; AES: keystream
+.mixed_2_text_3:
+    mov         r9, [rsi + 256]                     ; in
+    mov         r10, [rsi + 264]                    ; out
+    mov         r11, r8
+    add         r11, 0x0f
+    and         r11, -16                            ; 16·m
+    mov         rbx, rdi
+    sub         rbx, r11                            ; m powers from the end
+    vextracti64x2 xmm8, zmm1, 0x03
+    mov         r11, -1
+    bzhi        r11, r11, r8
+    kmovq       k1, r11
+    vmovdqu8    zmm11{k1}{z}, [r9]                  ; text
+    vpxorq      zmm2, zmm2, zmm11                   ; the other text
+    vmovdqu8    [r10]{k1}, zmm2                     ; written
+    vpshufb     zmm2, zmm11, zmm0                   ; C
+    vpxorq      zmm2, zmm2, zmm8                    ; A = AAD·H + C
+    vmovdqu64   zmm8, [rbx + 320]                   ; H^m …
+    vmovdqu64   zmm11, [rbx + 704]                  ; H^m …
+    vpclmulqdq  zmm16, zmm2, zmm11, 0x00            ; A0·K0
+    vpclmulqdq  zmm17, zmm2, zmm11, 0x10            ; A0·K1
+    vpclmulqdq  zmm11, zmm2, zmm8, 0x01             ; A1·B0
+    vpclmulqdq  zmm2, zmm2, zmm8, 0x11              ; A1·B1
+    mov         r11, r8
+    sub         r11, 0x40
+    mov         rbp, r11
+    shr         rbp, 0x3f
+    sub         rbp, 0x01                           ; 0 if there are none
+    bzhi        r11, rbp, r11
+    kmovq       k1, r11
+    vmovdqu8    zmm8{k1}{z}, [r9 + 64]              ; text
+    vpxorq      zmm7, zmm7, zmm8                    ; the other text
+    vmovdqu8    [r10 + 64]{k1}, zmm7                ; written
+    vpshufb     zmm7, zmm8, zmm0                    ; C
+    vmovdqu64   zmm8, [rbx + 384]                   ; H^m …
+    vmovdqu64   zmm13, [rbx + 768]                  ; H^m …
+    vpclmulqdq  zmm14, zmm7, zmm13, 0x00            ; A0·K0
+    vpclmulqdq  zmm13, zmm7, zmm13, 0x10            ; A0·K1
+    vpclmulqdq  zmm15, zmm7, zmm8, 0x01             ; A1·B0
+    vpclmulqdq  zmm7, zmm7, zmm8, 0x11              ; A1·B1
+    vpternlogq  zmm16, zmm11, zmm14, 0x96           ; LO += it
+    vpternlogq  zmm17, zmm2, zmm13, 0x96            ; HI += it
+    vpxorq      zmm2, zmm16, zmm15                  ; LO += it
+    vpclmulqdq  zmm8, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm17, zmm7, zmm2, 0x96             ; + HI
+    vpxorq      zmm2, zmm8, zmm17                   ; RES = fold(LO) + HI
+.mixed_2_text_2:
+    mov         r9, [rsi + 176]                     ; in
+    mov         r10, [rsi + 184]                    ; out
+    mov         r11, rdx
+    add         r11, 0x0f
+    and         r11, -16                            ; 16·m
+    mov         rbx, rdi
+    sub         rbx, r11                            ; m powers from the end
+    vextracti64x2 xmm7, zmm1, 0x02
+    mov         r11, -1
+    bzhi        r11, r11, rdx
+    kmovq       k1, r11
+    vmovdqu8    zmm8{k1}{z}, [r9]                   ; text
+    vpxorq      zmm10, zmm10, zmm8                  ; the other text
+    vmovdqu8    [r10]{k1}, zmm10                    ; written
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vpxorq      zmm7, zmm8, zmm7                    ; A = AAD·H + C
+    vmovdqu64   zmm8, [rbx + 320]                   ; H^m …
+    vmovdqu64   zmm10, [rbx + 704]                  ; H^m …
+    vpclmulqdq  zmm15, zmm7, zmm10, 0x00            ; A0·K0
+    vpclmulqdq  zmm16, zmm7, zmm10, 0x10            ; A0·K1
+    vpclmulqdq  zmm10, zmm7, zmm8, 0x01             ; A1·B0
+    vpclmulqdq  zmm7, zmm7, zmm8, 0x11              ; A1·B1
+    mov         r11, rdx
+    sub         r11, 0x40
+    mov         rbp, r11
+    shr         rbp, 0x3f
+    sub         rbp, 0x01                           ; 0 if there are none
+    bzhi        r11, rbp, r11
+    kmovq       k1, r11
+    vmovdqu8    zmm8{k1}{z}, [r9 + 64]              ; text
+    vpxorq      zmm6, zmm6, zmm8                    ; the other text
+    vmovdqu8    [r10 + 64]{k1}, zmm6                ; written
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vmovdqu64   zmm8, [rbx + 384]                   ; H^m …
+    vmovdqu64   zmm11, [rbx + 768]                  ; H^m …
+    vpclmulqdq  zmm13, zmm6, zmm11, 0x00            ; A0·K0
+    vpclmulqdq  zmm11, zmm6, zmm11, 0x10            ; A0·K1
+    vpclmulqdq  zmm14, zmm6, zmm8, 0x01             ; A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm8, 0x11              ; A1·B1
+    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; LO += it
+    vpternlogq  zmm16, zmm7, zmm11, 0x96            ; HI += it
+    vpxorq      zmm7, zmm15, zmm14                  ; LO += it
+    vpclmulqdq  zmm8, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; + HI
+    vpxorq      zmm6, zmm8, zmm16                   ; RES = fold(LO) + HI
+.mixed_2_text_1:
+    mov         r9, [rsi + 96]                      ; in
+    mov         r10, [rsi + 104]                    ; out
+    mov         r11, rcx
+    add         r11, 0x0f
+    and         r11, -16                            ; 16·m
+    mov         rbx, rdi
+    sub         rbx, r11                            ; m powers from the end
+    vextracti64x2 xmm7, zmm1, 0x01
+    mov         r11, -1
+    bzhi        r11, r11, rcx
+    kmovq       k1, r11
+    vmovdqu8    zmm8{k1}{z}, [r9]                   ; text
+    vpxorq      zmm9, zmm9, zmm8                    ; the other text
+    vmovdqu8    [r10]{k1}, zmm9                     ; written
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vpxorq      zmm7, zmm8, zmm7                    ; A = AAD·H + C
+    vmovdqu64   zmm8, [rbx + 320]                   ; H^m …
+    vmovdqu64   zmm9, [rbx + 704]                   ; H^m …
+    vpclmulqdq  zmm14, zmm7, zmm9, 0x00             ; A0·K0
+    vpclmulqdq  zmm15, zmm7, zmm9, 0x10             ; A0·K1
+    vpclmulqdq  zmm9, zmm7, zmm8, 0x01              ; A1·B0
+    vpclmulqdq  zmm7, zmm7, zmm8, 0x11              ; A1·B1
+    mov         r11, rcx
+    sub         r11, 0x40
+    mov         rbp, r11
+    shr         rbp, 0x3f
+    sub         rbp, 0x01                           ; 0 if there are none
+    bzhi        r11, rbp, r11
+    kmovq       k1, r11
+    vmovdqu8    zmm8{k1}{z}, [r9 + 64]              ; text
+    vpxorq      zmm5, zmm5, zmm8                    ; the other text
+    vmovdqu8    [r10 + 64]{k1}, zmm5                ; written
+    vpshufb     zmm5, zmm8, zmm0                    ; C
+    vmovdqu64   zmm8, [rbx + 384]                   ; H^m …
+    vmovdqu64   zmm10, [rbx + 768]                  ; H^m …
+    vpclmulqdq  zmm11, zmm5, zmm10, 0x00            ; A0·K0
+    vpclmulqdq  zmm10, zmm5, zmm10, 0x10            ; A0·K1
+    vpclmulqdq  zmm13, zmm5, zmm8, 0x01             ; A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm8, 0x11              ; A1·B1
+    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; LO += it
+    vpternlogq  zmm15, zmm7, zmm10, 0x96            ; HI += it
+    vpxorq      zmm7, zmm14, zmm13                  ; LO += it
+    vpclmulqdq  zmm8, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm15, zmm5, zmm7, 0x96             ; + HI
+    vpxorq      zmm5, zmm8, zmm15                   ; RES = fold(LO) + HI
+.mixed_2_text_0:
+    mov         r9, [rsi + 16]                      ; in
+    mov         r10, [rsi + 24]                     ; out
+    mov         r11, rax
+    add         r11, 0x0f
+    and         r11, -16                            ; 16·m
+    mov         rbx, rdi
+    sub         rbx, r11                            ; m powers from the end
+    vextracti64x2 xmm1, zmm1, 0x00
+    mov         r11, -1
+    bzhi        r11, r11, rax
+    kmovq       k1, r11
+    vmovdqu8    zmm7{k1}{z}, [r9]                   ; text
+    vpxorq      zmm4, zmm4, zmm7                    ; the other text
+    vmovdqu8    [r10]{k1}, zmm4                     ; written
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpxorq      zmm1, zmm4, zmm1                    ; A = AAD·H + C
+    vmovdqu64   zmm4, [rbx + 320]                   ; H^m …
+    vmovdqu64   zmm7, [rbx + 704]                   ; H^m …
+    vpclmulqdq  zmm13, zmm1, zmm7, 0x00             ; A0·K0
+    vpclmulqdq  zmm14, zmm1, zmm7, 0x10             ; A0·K1
+    vpclmulqdq  zmm7, zmm1, zmm4, 0x01              ; A1·B0
+    vpclmulqdq  zmm1, zmm1, zmm4, 0x11              ; A1·B1
+    mov         r11, rax
+    sub         r11, 0x40
+    mov         rbp, r11
+    shr         rbp, 0x3f
+    sub         rbp, 0x01                           ; 0 if there are none
+    bzhi        r11, rbp, r11
+    kmovq       k1, r11
+    vmovdqu8    zmm4{k1}{z}, [r9 + 64]              ; text
+    vpxorq      zmm8, zmm12, zmm4                   ; the other text
+    vmovdqu8    [r10 + 64]{k1}, zmm8                ; written
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vmovdqu64   zmm8, [rbx + 384]                   ; H^m …
+    vmovdqu64   zmm9, [rbx + 768]                   ; H^m …
+    vpclmulqdq  zmm10, zmm4, zmm9, 0x00             ; A0·K0
+    vpclmulqdq  zmm9, zmm4, zmm9, 0x10              ; A0·K1
+    vpclmulqdq  zmm11, zmm4, zmm8, 0x01             ; A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm8, 0x11              ; A1·B1
+    vpternlogq  zmm13, zmm7, zmm10, 0x96            ; LO += it
+    vpternlogq  zmm14, zmm1, zmm9, 0x96             ; HI += it
+    vpxorq      zmm1, zmm13, zmm11                  ; LO += it
+    vpclmulqdq  zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm14, zmm4, zmm1, 0x96             ; + HI
+    vpxorq      zmm1, zmm7, zmm14                   ; RES = fold(LO) + HI
+.mixed_hash:
     mov         r9, r8
-    add         r9, 0x0f
-    and         r9, -16                             ; 16·m
-    mov         r10, rdi
-    sub         r10, r9                             ; m powers from the end
-    vmovdqu64   zmm19, [r10 + 304]
-    vmovdqu64   zmm20, [r10 + 688]
-    vmovdqu64   xmm21, [r10 + 288]
-    vmovdqu64   xmm22, [r10 + 672]
-.mixed_lengths:
-    mov         r9, rax
-    shl         r9, 0x03                            ; AAD, lengths: bits
-    vmovq       xmm23, r9                           ; AAD, lengths
-    shl         r11, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm24, r11                          ; AAD, lengths
-    vpunpcklqdq xmm23, xmm23, xmm24                 ; AAD, lengths: bits of both lengths, bytes reversed
-    mov         r9, rcx
-    shl         r9, 0x03                            ; AAD, lengths: bits
-    vmovq       xmm24, r9                           ; AAD, lengths
-    shl         rbx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm25, rbx                          ; AAD, lengths
-    vpunpcklqdq xmm24, xmm24, xmm25                 ; AAD, lengths: bits of both lengths, bytes reversed
+    shl         r9, 0x03                            ; tags: bits
+    vmovq       xmm4, r9                            ; tags
+    shl         r12, 0x03                           ; tags: bits
+    vmovq       xmm7, r12                           ; tags
+    vpunpcklqdq xmm4, xmm4, xmm7                    ; tags: bits of both lengths, bytes reversed
     mov         r9, rdx
-    shl         r9, 0x03                            ; AAD, lengths: bits
-    vmovq       xmm25, r9                           ; AAD, lengths
-    shl         rbp, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm26, rbp                          ; AAD, lengths
-    vpunpcklqdq xmm25, xmm25, xmm26                 ; AAD, lengths: bits of both lengths, bytes reversed
-    mov         r9, r8
-    shl         r9, 0x03                            ; AAD, lengths: bits
-    vmovq       xmm26, r9                           ; AAD, lengths
-    shl         r12, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm27, r12                          ; AAD, lengths
-    vpunpcklqdq xmm26, xmm26, xmm27                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vinserti64x2 ymm23, ymm23, xmm24, 0x01          ; AAD, lengths
-    vinserti64x2 ymm24, ymm25, xmm26, 0x01          ; AAD, lengths
-    vshufi64x2  zmm23, zmm23, zmm24, 0x44           ; AAD, lengths
-    vbroadcasti64x2 zmm24, [rdi + 304]              ; AAD, lengths
-    vbroadcasti64x2 zmm25, [rdi + 688]              ; AAD, lengths
-    vpclmulqdq  zmm26, zmm23, zmm25, 0x00           ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm27, zmm23, zmm25, 0x10           ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm25, zmm23, zmm24, 0x01           ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm23, zmm23, zmm24, 0x11           ; AAD, lengths: A1·B1
-    vinserti64x2 ymm9, ymm9, xmm13, 0x01            ; AAD, lengths
-    vinserti64x2 ymm13, ymm17, xmm21, 0x01          ; AAD, lengths
-    vshufi64x2  zmm9, zmm9, zmm13, 0x44             ; AAD, lengths: H^(m+2)
-    vinserti64x2 ymm10, ymm10, xmm14, 0x01          ; AAD, lengths
-    vinserti64x2 ymm13, ymm18, xmm22, 0x01          ; AAD, lengths
-    vshufi64x2  zmm10, zmm10, zmm13, 0x44           ; AAD, lengths: H^(m+2)
-    vpclmulqdq  zmm13, zmm1, zmm10, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm10, zmm1, zmm10, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm14, zmm1, zmm9, 0x01             ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm1, zmm1, zmm9, 0x11              ; AAD, lengths: A1·B1
-    vpternlogq  zmm26, zmm25, zmm13, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm27, zmm23, zmm10, 0x96           ; AAD, lengths: HI += it
-    vpxorq      zmm9, zmm26, zmm14                  ; AAD, lengths: LO += it
-    vpxorq      zmm1, zmm27, zmm1                   ; AAD, lengths: HI += it
-    vpclmulqdq  zmm10, zmm3, zmm8, 0x00             ; C: A0·K0
-    vpclmulqdq  zmm8, zmm3, zmm8, 0x10              ; C: A0·K1
-    vpclmulqdq  zmm13, zmm3, zmm7, 0x01             ; C: A1·B0
-    vpclmulqdq  zmm3, zmm3, zmm7, 0x11              ; C: A1·B1
-    vpxorq      zmm7, zmm10, zmm13                  ; C: LO += it
-    vpxorq      zmm3, zmm8, zmm3                    ; C: HI += it
-    vpclmulqdq  zmm8, zmm4, zmm12, 0x00             ; C: A0·K0
-    vpclmulqdq  zmm10, zmm4, zmm12, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm12, zmm4, zmm11, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm4, zmm4, zmm11, 0x11             ; C: A1·B1
-    vpxorq      zmm8, zmm8, zmm12                   ; C: LO += it
-    vpxorq      zmm4, zmm10, zmm4                   ; C: HI += it
-    vshufi64x2  zmm10, zmm7, zmm8, 0x44             ; C
-    vshufi64x2  zmm7, zmm7, zmm8, 0xee              ; C
-    vpxorq      zmm7, zmm10, zmm7                   ; C: add up lanes
-    vshufi64x2  zmm8, zmm3, zmm4, 0x44              ; C
-    vshufi64x2  zmm3, zmm3, zmm4, 0xee              ; C
-    vpxorq      zmm3, zmm8, zmm3                    ; C: add up lanes
-    vpclmulqdq  zmm4, zmm6, zmm16, 0x00             ; C: A0·K0
-    vpclmulqdq  zmm8, zmm6, zmm16, 0x10             ; C: A0·K1
-    vpclmulqdq  zmm10, zmm6, zmm15, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm6, zmm6, zmm15, 0x11             ; C: A1·B1
-    vpxorq      zmm4, zmm4, zmm10                   ; C: LO += it
-    vpxorq      zmm6, zmm8, zmm6                    ; C: HI += it
-    vpclmulqdq  zmm8, zmm5, zmm20, 0x00             ; C: A0·K0
-    vpclmulqdq  zmm10, zmm5, zmm20, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm11, zmm5, zmm19, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm5, zmm5, zmm19, 0x11             ; C: A1·B1
-    vpxorq      zmm8, zmm8, zmm11                   ; C: LO += it
-    vpxorq      zmm5, zmm10, zmm5                   ; C: HI += it
-    vshufi64x2  zmm10, zmm4, zmm8, 0x44             ; C
-    vshufi64x2  zmm4, zmm4, zmm8, 0xee              ; C
-    vpxorq      zmm4, zmm10, zmm4                   ; C: add up lanes
-    vshufi64x2  zmm8, zmm6, zmm5, 0x44              ; C
-    vshufi64x2  zmm5, zmm6, zmm5, 0xee              ; C
-    vpxorq      zmm5, zmm8, zmm5                    ; C: add up lanes
-    vshufi64x2  zmm6, zmm7, zmm4, 0x88              ; C
-    vshufi64x2  zmm4, zmm7, zmm4, 0xdd              ; C
-    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C
-    vshufi64x2  zmm4, zmm3, zmm5, 0x88              ; C
-    vshufi64x2  zmm3, zmm3, zmm5, 0xdd              ; C
-    vpternlogq  zmm4, zmm3, zmm1, 0x96              ; C
-    vpclmulqdq  zmm1, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm3, zmm6, 0x4e                    ; tags: (LO1, LO0)
-    vpternlogq  zmm3, zmm4, zmm1, 0x96              ; tags: RES = fold(LO) + HI
-    vpshufb     zmm0, zmm3, zmm0                    ; tags: as in memory
-    vpxorq      zmm1, zmm0, zmm2                    ; tags: tags
+    shl         r9, 0x03                            ; tags: bits
+    vmovq       xmm7, r9                            ; tags
+    shl         r13, 0x03                           ; tags: bits
+    vmovq       xmm8, r13                           ; tags
+    vpunpcklqdq xmm7, xmm7, xmm8                    ; tags: bits of both lengths, bytes reversed
+    mov         r9, rcx
+    shl         r9, 0x03                            ; tags: bits
+    vmovq       xmm8, r9                            ; tags
+    shl         r14, 0x03                           ; tags: bits
+    vmovq       xmm9, r14                           ; tags
+    vpunpcklqdq xmm8, xmm8, xmm9                    ; tags: bits of both lengths, bytes reversed
+    mov         r9, rax
+    shl         r9, 0x03                            ; tags: bits
+    vmovq       xmm9, r9                            ; tags
+    shl         r15, 0x03                           ; tags: bits
+    vmovq       xmm10, r15                          ; tags
+    vpunpcklqdq xmm9, xmm9, xmm10                   ; tags: bits of both lengths, bytes reversed
+    vinserti64x2 ymm8, ymm9, xmm8, 0x01             ; tags
+    vinserti64x2 ymm4, ymm7, xmm4, 0x01             ; tags
+    vshufi64x2  zmm4, zmm8, zmm4, 0x44              ; tags: lengths
+    vshufi64x2  zmm7, zmm1, zmm5, 0x44              ; tags
+    vshufi64x2  zmm1, zmm1, zmm5, 0xee              ; tags
+    vpxorq      zmm1, zmm7, zmm1                    ; tags: add up lanes
+    vshufi64x2  zmm5, zmm6, zmm2, 0x44              ; tags
+    vshufi64x2  zmm2, zmm6, zmm2, 0xee              ; tags
+    vpxorq      zmm2, zmm5, zmm2                    ; tags: add up lanes
+    vshufi64x2  zmm5, zmm1, zmm2, 0x88              ; tags
+    vshufi64x2  zmm1, zmm1, zmm2, 0xdd              ; tags
+    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; tags: X + lengths
+    vbroadcasti64x2 zmm1, [rdi + 304]               ; tags
+    vbroadcasti64x2 zmm2, [rdi + 688]               ; tags
+    vpclmulqdq  zmm4, zmm5, zmm2, 0x00              ; tags: A0·K0
+    vpclmulqdq  zmm6, zmm5, zmm2, 0x10              ; tags: A0·K1
+    vpclmulqdq  zmm2, zmm5, zmm1, 0x01              ; tags: A1·B0
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x11              ; tags: A1·B1
+    vpxorq      zmm2, zmm4, zmm2                    ; tags: LO += it
+    vpclmulqdq  zmm4, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm6, zmm1, zmm2, 0x96              ; tags: + HI
+    vpxorq      zmm1, zmm4, zmm6                    ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm1, zmm0                    ; tags: as in memory
+    vpxorq      zmm1, zmm0, zmm3                    ; tags: tags
 .mixed_tags:
     mov         r9, [rsi + 32]                      ; tag
     vmovdqu64   xmm0, [r9]                          ; given
@@ -15273,6 +16058,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         eax, 0x00
     mov         [rsi + 152], rax                    ; status
     vmovq       rax, xmm0
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     jne         .mixed_wrong_1
 .mixed_judged_1:
@@ -15308,41 +16094,69 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
 .mixed_wrong_0:
     vpxorq      xmm0, xmm0, xmm0
     mov         r9, [rsi + 24]                      ; out
+    cmp         rax, 0x40
+    jb          .mixed_one_row_0
+    vmovdqu64   [r9], zmm0                          ; zeros
+    vmovdqu64   [r9 + rax - 64], zmm0               ; zeros
+    jmp         .mixed_cleared_0
+.mixed_one_row_0:
     mov         r10, -1
     bzhi        rax, r10, rax
     kmovq       k1, rax
     vmovdqu8    [r9]{k1}, zmm0                      ; zeros
+.mixed_cleared_0:
     mov         eax, 0x01
     mov         [rsi + 72], rax                     ; status
     jmp         .mixed_judged_0
 .mixed_wrong_1:
     vpxorq      xmm0, xmm0, xmm0
     mov         rax, [rsi + 104]                    ; out
+    cmp         rcx, 0x40
+    jb          .mixed_one_row_1
+    vmovdqu64   [rax], zmm0                         ; zeros
+    vmovdqu64   [rax + rcx - 64], zmm0              ; zeros
+    jmp         .mixed_cleared_1
+.mixed_one_row_1:
     mov         r9, -1
     bzhi        rcx, r9, rcx
     kmovq       k1, rcx
     vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+.mixed_cleared_1:
     mov         eax, 0x01
     mov         [rsi + 152], rax                    ; status
     jmp         .mixed_judged_1
 .mixed_wrong_2:
     vpxorq      xmm0, xmm0, xmm0
     mov         rax, [rsi + 184]                    ; out
+    cmp         rdx, 0x40
+    jb          .mixed_one_row_2
+    vmovdqu64   [rax], zmm0                         ; zeros
+    vmovdqu64   [rax + rdx - 64], zmm0              ; zeros
+    jmp         .mixed_cleared_2
+.mixed_one_row_2:
     mov         rcx, -1
     bzhi        rcx, rcx, rdx
     kmovq       k1, rcx
     vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+.mixed_cleared_2:
     mov         eax, 0x01
     mov         [rsi + 232], rax                    ; status
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .mixed_judged_2
 .mixed_wrong_3:
     vpxorq      xmm0, xmm0, xmm0
     mov         rax, [rsi + 264]                    ; out
+    cmp         r8, 0x40
+    jb          .mixed_one_row_3
+    vmovdqu64   [rax], zmm0                         ; zeros
+    vmovdqu64   [rax + r8 - 64], zmm0               ; zeros
+    jmp         .mixed_cleared_3
+.mixed_one_row_3:
     mov         rcx, -1
     bzhi        rcx, rcx, r8
     kmovq       k1, rcx
     vmovdqu8    [rax]{k1}, zmm0                     ; zeros
+.mixed_cleared_3:
     mov         eax, 0x01
     mov         [rsi + 312], rax                    ; status
     jmp         .mixed_judged_3
@@ -15356,13 +16170,11 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         r10, [rsi + 16]                     ; in
     mov         rbp, [rsi + 40]                     ; len
     mov         rbx, [rsi + 24]                     ; out
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .one_refused
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         r8, rax
     ja          .one_refused
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
@@ -15373,10 +16185,9 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     je          .one_tag_length
     cmp         rax, 0x08
     je          .one_tag_length
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jb          .one_refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jae         .one_refused
 .one_tag_length:
@@ -15412,6 +16223,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rax, 0x10
     jae         .one_iv_whole
 .one_iv_after_whole:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .one_iv_lengths
 .one_iv_short:
@@ -15419,6 +16231,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     sub         rdx, rax
     cmp         rax, 0x08
     jae         .one_iv_few_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_iv_few_under_4
     vmovd       xmm4, [rcx]                         ; the first bytes
@@ -15486,7 +16299,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     je          .one_text
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r11
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jae         .one_padded_longest
     cmp         r11, 0x08
@@ -15536,9 +16348,12 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     sub         r8, rax                             ; bytes before it
     lea         rcx, [r9 + r8]                      ; the last block
     vpxorq      xmm2, xmm2, xmm2
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .one_aad_tail
 .one_aad_groups:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .one_aad_group:
     vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C3·H^2: C
@@ -15596,6 +16411,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_aad_first
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm8, xmm8, xmm8
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_aad_rest
 .one_aad_first:
     vmovdqu64   zmm3, [r9]                          ; C·H^m: C, bytes as in memory
@@ -15613,6 +16429,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     sub         r8, 0x40
     cmp         r8, 0x40
     jb          .one_aad_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .one_aad_block:
     vmovdqu64   zmm3, [r9]                          ; C·H^i: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
@@ -17566,7 +18383,10 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jmp         .next
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 512                            ; frame
+    add         rsp, 520                            ; frame
+    pop         r15                                 ; callee-saved
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved

@@ -8,10 +8,10 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-31, rdx, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-27, rdx, 16 bytes of stack; see each function
 ; cpu        aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      266 instructions: clmul 25, load 25, other 141, shuffle 19, store 8, xor 48
+; group      255 instructions: clmul 25, load 23, other 136, shuffle 21, store 8, xor 42
 ;
 ; ctx        2832 bytes, at any address; best aligned to 64; only init writes it
 ;            16 bytes for each power, H^36 first: C1 from byte 0, C2 from byte 640, R from byte 1280; round keys from byte 1856
@@ -78,8 +78,8 @@ align 16
 gcm_avx512_winograd_clmul1_x32_compact_lane_numbers_from_1:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
-gcm_avx512_winograd_clmul1_x32_compact_minus_32:
-    db 0xe0, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xe0, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xe0, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xe0, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+gcm_avx512_winograd_clmul1_x32_compact_minus_4:
+    db 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm_avx512_winograd_clmul1_x32_compact_rcons:
     db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00
@@ -92,6 +92,12 @@ gcm_avx512_winograd_clmul1_x32_compact_rotated_word_3:
 align 16
 gcm_avx512_winograd_clmul1_x32_compact_word_3:
     db 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f
+align 16
+gcm_avx512_winograd_clmul1_x32_compact_word_numbers:
+    db 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00
+align 16
+gcm_avx512_winograd_clmul1_x32_compact_words_16:
+    db 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00
 
 section .text
 
@@ -348,8 +354,8 @@ gcm_avx512_winograd_clmul1_x32_compact_init:
 
 ; void gcm_avx512_winograd_clmul1_x32_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 120 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
-;   secrets may remain in xmm0-31, rdx, 16 bytes of stack
+;   stack 120 bytes; writes xmm0-27, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
+;   secrets may remain in xmm0-27, rdx, 16 bytes of stack
 global gcm_avx512_winograd_clmul1_x32_compact_encrypt:function (gcm_avx512_winograd_clmul1_x32_compact_encrypt.end - gcm_avx512_winograd_clmul1_x32_compact_encrypt)
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_encrypt:
@@ -371,8 +377,8 @@ gcm_avx512_winograd_clmul1_x32_compact_encrypt:
 
 ; void gcm_avx512_winograd_clmul1_x32_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
-;   stack 120 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
-;   secrets may remain in xmm0-31, rdx, 16 bytes of stack
+;   stack 120 bytes; writes xmm0-27, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
+;   secrets may remain in xmm0-27, rdx, 16 bytes of stack
 global gcm_avx512_winograd_clmul1_x32_compact_decrypt:function (gcm_avx512_winograd_clmul1_x32_compact_decrypt.end - gcm_avx512_winograd_clmul1_x32_compact_decrypt)
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_decrypt:
@@ -394,8 +400,8 @@ gcm_avx512_winograd_clmul1_x32_compact_decrypt:
 
 ; int gcm_avx512_winograd_clmul1_x32_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
-;   stack 120 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
-;   secrets may remain in xmm0-31, rdx, 16 bytes of stack
+;   stack 120 bytes; writes xmm0-27, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
+;   secrets may remain in xmm0-27, rdx, 16 bytes of stack
 global gcm_avx512_winograd_clmul1_x32_compact_seal:function (gcm_avx512_winograd_clmul1_x32_compact_seal.end - gcm_avx512_winograd_clmul1_x32_compact_seal)
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_seal:
@@ -417,8 +423,8 @@ gcm_avx512_winograd_clmul1_x32_compact_seal:
 
 ; int gcm_avx512_winograd_clmul1_x32_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
-;   stack 120 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
-;   secrets may remain in xmm0-31, rdx, 16 bytes of stack
+;   stack 120 bytes; writes xmm0-27, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14 r15
+;   secrets may remain in xmm0-27, rdx, 16 bytes of stack
 global gcm_avx512_winograd_clmul1_x32_compact_open:function (gcm_avx512_winograd_clmul1_x32_compact_open.end - gcm_avx512_winograd_clmul1_x32_compact_open)
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_open:
@@ -586,7 +592,7 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     vmovdqu64   [rsp], xmm3                         ; E_K(J_0), put aside
     vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
     vpshufb     zmm2, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; counter, last word first
-    vpaddd      zmm31, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_lane_numbers_from_1]  ; lane l is l blocks ahead
+    vpaddd      zmm23, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         rdx, r8
     vpxorq      xmm2, xmm2, xmm2
     cmp         rdx, 0x10
@@ -669,7 +675,7 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     vpshufb     xmm2, xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; X
     vbroadcasti64x2 zmm0, [rsi]                     ; counter block
     vpshufb     zmm0, zmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; counter, last word first
-    vpaddd      zmm31, zmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_lane_numbers]  ; lane l is l blocks ahead
+    vpaddd      zmm23, zmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_lane_numbers]  ; lane l is l blocks ahead
     mov         r13, r9
     mov         r9, rcx
     mov         r12, r8
@@ -681,388 +687,350 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     mov         ecx, 0x00                           ; nothing waits for GHASH
     cmp         r13, 512
     jb          .rest
-    vpshufb     zmm1, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm3, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm4, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm5, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm6, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm7, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm8, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm9, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vmovdqu64   zmm10, [rdi + 1856]                 ; k_0
-    vpxorq      zmm1, zmm1, zmm10                   ; + k_0
-    vpxorq      zmm3, zmm3, zmm10                   ; + k_0
-    vpxorq      zmm4, zmm4, zmm10                   ; + k_0
-    vpxorq      zmm5, zmm5, zmm10                   ; + k_0
-    vpxorq      zmm6, zmm6, zmm10                   ; + k_0
-    vpxorq      zmm7, zmm7, zmm10                   ; + k_0
-    vpxorq      zmm8, zmm8, zmm10                   ; + k_0
-    vpxorq      zmm9, zmm9, zmm10                   ; + k_0
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x02
+    jb          .groups
+    cmp         r13, 512
+    je          .rest
+.groups:
+    vmovdqu64   zmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]  ; fold_q
+    vmovdqu64   zmm3, [rel gcm_avx512_winograd_clmul1_x32_compact_words_16]  ; words_16
+    vmovdqu64   zmm4, [rdi + 1856]                  ; k_0
+    vpaddd      zmm5, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_minus_4]  ; the counters to come
+    vpshufb     zmm5, zmm5, zmm0                    ; counter block
+    vpxorq      zmm27, zmm5, zmm4                   ; + k_0
+    vpshufd     zmm4, zmm4, 0xff
+    mov         edx, 34952
+    kmovq       k1, rdx                             ; the last word of each lane
+    vpshufd     zmm5, zmm23, 0x00
+    vpaddd      zmm5, zmm5, [rel gcm_avx512_winograd_clmul1_x32_compact_word_numbers]  ; word w is w registers ahead
     cmp         r11, 0x02
     jb          .group
     mov         rbx, r12
     mov         ecx, 0x01                           ; a group waits for GHASH
+    vpshufb     zmm6, zmm5, zmm0                    ; as in memory
+    vpxorq      zmm6, zmm6, zmm4                    ; + k_0
+    vmovdqa64   zmm7, zmm27
+    vpshufd     zmm7{k1}, zmm6, 0xff
+    vmovdqa64   zmm8, zmm27
+    vpshufd     zmm8{k1}, zmm6, 0xaa
+    vmovdqa64   zmm9, zmm27
+    vpshufd     zmm9{k1}, zmm6, 0x55
+    vmovdqa64   zmm10, zmm27
+    vpshufd     zmm10{k1}, zmm6, 0x00
+    vpaddd      zmm5, zmm5, zmm3                    ; the next numbers
+    vpshufb     zmm6, zmm5, zmm0                    ; as in memory
+    vpxorq      zmm6, zmm6, zmm4                    ; + k_0
+    vmovdqa64   zmm11, zmm27
+    vpshufd     zmm11{k1}, zmm6, 0xff
+    vmovdqa64   zmm12, zmm27
+    vpshufd     zmm12{k1}, zmm6, 0xaa
+    vmovdqa64   zmm13, zmm27
+    vpshufd     zmm13{k1}, zmm6, 0x55
+    vmovdqa64   zmm14, zmm27
+    vpshufd     zmm14{k1}, zmm6, 0x00
+    vpaddd      zmm5, zmm5, zmm3                    ; the next numbers
+    vmovdqa64   zmm27, zmm14
     mov         esi, 0x40                           ; place of k_1, from k_0
-    vmovdqu64   zmm10, [rdi + rsi + 1856]           ; k_i
-    vaesenc     zmm1, zmm1, zmm10                   ; round i
-    vaesenc     zmm3, zmm3, zmm10                   ; round i
-    vaesenc     zmm4, zmm4, zmm10                   ; round i
-    vaesenc     zmm5, zmm5, zmm10                   ; round i
-    vaesenc     zmm6, zmm6, zmm10                   ; round i
-    vaesenc     zmm7, zmm7, zmm10                   ; round i
-    vaesenc     zmm8, zmm8, zmm10                   ; round i
-    vaesenc     zmm9, zmm9, zmm10                   ; round i
-    add         rsi, 0x40
     mov         rdx, [rdi + 2816]                   ; place of k_Nr, from k_0
 .first:
-    vmovdqu64   zmm10, [rdi + rsi + 1856]           ; k_i
-    vaesenc     zmm1, zmm1, zmm10                   ; round i
-    vaesenc     zmm3, zmm3, zmm10                   ; round i
-    vaesenc     zmm4, zmm4, zmm10                   ; round i
-    vaesenc     zmm5, zmm5, zmm10                   ; round i
-    vaesenc     zmm6, zmm6, zmm10                   ; round i
-    vaesenc     zmm7, zmm7, zmm10                   ; round i
-    vaesenc     zmm8, zmm8, zmm10                   ; round i
-    vaesenc     zmm9, zmm9, zmm10                   ; round i
-    vmovdqu64   zmm10, [rdi + rsi + 1920]           ; k_i
-    vaesenc     zmm1, zmm1, zmm10                   ; round i
-    vaesenc     zmm3, zmm3, zmm10                   ; round i
-    vaesenc     zmm4, zmm4, zmm10                   ; round i
-    vaesenc     zmm5, zmm5, zmm10                   ; round i
-    vaesenc     zmm6, zmm6, zmm10                   ; round i
-    vaesenc     zmm7, zmm7, zmm10                   ; round i
-    vaesenc     zmm8, zmm8, zmm10                   ; round i
-    vaesenc     zmm9, zmm9, zmm10                   ; round i
-    add         rsi, 0x80
+    vmovdqu64   zmm6, [rdi + rsi + 1856]            ; k_i
+    vaesenc     zmm7, zmm7, zmm6                    ; round i
+    vaesenc     zmm8, zmm8, zmm6                    ; round i
+    vaesenc     zmm9, zmm9, zmm6                    ; round i
+    vaesenc     zmm10, zmm10, zmm6                  ; round i
+    vaesenc     zmm11, zmm11, zmm6                  ; round i
+    vaesenc     zmm12, zmm12, zmm6                  ; round i
+    vaesenc     zmm13, zmm13, zmm6                  ; round i
+    vaesenc     zmm14, zmm14, zmm6                  ; round i
+    add         rsi, 0x40
     cmp         rdx, rsi
     ja          .first
 .after_first:
-    vmovdqu64   zmm10, [rdi + rsi + 1856]           ; k_i
-    vpxorq      zmm11, zmm10, [r9]                  ; k_Nr + text
-    vaesenclast zmm1, zmm1, zmm11                   ; last round: the other text
-    vmovdqu64   [r12], zmm1                         ; written
-    vpxorq      zmm1, zmm10, [r9 + 64]              ; k_Nr + text
-    vaesenclast zmm1, zmm3, zmm1                    ; last round: the other text
-    vmovdqu64   [r12 + 64], zmm1                    ; written
-    vpxorq      zmm1, zmm10, [r9 + 128]             ; k_Nr + text
-    vaesenclast zmm1, zmm4, zmm1                    ; last round: the other text
-    vmovdqu64   [r12 + 128], zmm1                   ; written
-    vpxorq      zmm1, zmm10, [r9 + 192]             ; k_Nr + text
-    vaesenclast zmm1, zmm5, zmm1                    ; last round: the other text
-    vmovdqu64   [r12 + 192], zmm1                   ; written
-    vpxorq      zmm1, zmm10, [r9 + 256]             ; k_Nr + text
-    vaesenclast zmm1, zmm6, zmm1                    ; last round: the other text
-    vmovdqu64   [r12 + 256], zmm1                   ; written
-    vpxorq      zmm1, zmm10, [r9 + 320]             ; k_Nr + text
-    vaesenclast zmm1, zmm7, zmm1                    ; last round: the other text
-    vmovdqu64   [r12 + 320], zmm1                   ; written
-    vpxorq      zmm1, zmm10, [r9 + 384]             ; k_Nr + text
-    vaesenclast zmm1, zmm8, zmm1                    ; last round: the other text
-    vmovdqu64   [r12 + 384], zmm1                   ; written
-    vpxorq      zmm1, zmm10, [r9 + 448]             ; k_Nr + text
-    vaesenclast zmm1, zmm9, zmm1                    ; last round: the other text
-    vmovdqu64   [r12 + 448], zmm1                   ; written
+    vmovdqu64   zmm6, [rdi + rsi + 1856]            ; k_i
+    vpxorq      zmm15, zmm6, [r9]                   ; k_Nr + text
+    vaesenclast zmm7, zmm7, zmm15                   ; last round: the other text
+    vmovdqu64   [r12], zmm7                         ; written
+    vpxorq      zmm7, zmm6, [r9 + 64]               ; k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; last round: the other text
+    vmovdqu64   [r12 + 64], zmm7                    ; written
+    vpxorq      zmm7, zmm6, [r9 + 128]              ; k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; last round: the other text
+    vmovdqu64   [r12 + 128], zmm7                   ; written
+    vpxorq      zmm7, zmm6, [r9 + 192]              ; k_Nr + text
+    vaesenclast zmm7, zmm10, zmm7                   ; last round: the other text
+    vmovdqu64   [r12 + 192], zmm7                   ; written
+    vpxorq      zmm7, zmm6, [r9 + 256]              ; k_Nr + text
+    vaesenclast zmm7, zmm11, zmm7                   ; last round: the other text
+    vmovdqu64   [r12 + 256], zmm7                   ; written
+    vpxorq      zmm7, zmm6, [r9 + 320]              ; k_Nr + text
+    vaesenclast zmm7, zmm12, zmm7                   ; last round: the other text
+    vmovdqu64   [r12 + 320], zmm7                   ; written
+    vpxorq      zmm7, zmm6, [r9 + 384]              ; k_Nr + text
+    vaesenclast zmm7, zmm13, zmm7                   ; last round: the other text
+    vmovdqu64   [r12 + 384], zmm7                   ; written
+    vpxorq      zmm6, zmm6, [r9 + 448]              ; k_Nr + text
+    vaesenclast zmm6, zmm14, zmm6                   ; last round: the other text
+    vmovdqu64   [r12 + 448], zmm6                   ; written
     add         r9, 512                             ; next group
     add         r12, 512
     sub         r13, 512
-    vpshufb     zmm1, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm3, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm4, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm5, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm6, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm7, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm8, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vpshufb     zmm9, zmm31, zmm0                   ; counter block
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; the next counters
-    vmovdqu64   zmm10, [rdi + 1856]                 ; k_0
-    vpxorq      zmm1, zmm1, zmm10                   ; + k_0
-    vpxorq      zmm3, zmm3, zmm10                   ; + k_0
-    vpxorq      zmm4, zmm4, zmm10                   ; + k_0
-    vpxorq      zmm5, zmm5, zmm10                   ; + k_0
-    vpxorq      zmm6, zmm6, zmm10                   ; + k_0
-    vpxorq      zmm7, zmm7, zmm10                   ; + k_0
-    vpxorq      zmm8, zmm8, zmm10                   ; + k_0
-    vpxorq      zmm9, zmm9, zmm10                   ; + k_0
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 512
     jb          .done
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         esi, 0x00                           ; place of the keys, from those of the shortest
     mov         rdx, [rdi + 2816]                   ; place of k_Nr, from k_0
-    vmovdqu64   zmm10, [rdi + rsi + 1920]           ; C5·H^4: k_i
-    vpshufb     zmm11, zmm31, zmm0                  ; C5·H^4: counter block
-    vaesenc     zmm1, zmm1, zmm10                   ; C5·H^4: round i
-    vaesenc     zmm3, zmm3, zmm10                   ; C5·H^4: round i
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; C5·H^4: the next counters
-    vmovdqu64   zmm12, [rbx + 128]                  ; C3·H^6: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm10                   ; C5·H^4: round i
-    vpshufb     zmm12, zmm12, zmm0                  ; C3·H^6: C
-    vaesenc     zmm5, zmm5, zmm10                   ; C5·H^4: round i
-    vpshufb     zmm13, zmm31, zmm0                  ; C5·H^4: counter block
-    vaesenc     zmm6, zmm6, zmm10                   ; C5·H^4: round i
-    vpxorq      zmm14, zmm12, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; C5·H^4: the next counters
-    vaesenc     zmm7, zmm7, zmm10                   ; C5·H^4: round i
-    vaesenc     zmm8, zmm8, zmm10                   ; C5·H^4: round i
-    vpxorq      zmm15, zmm12, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm9, zmm9, zmm10                   ; C5·H^4: round i
-    vpshufb     zmm10, zmm31, zmm0                  ; C5·H^4: counter block
-    vpclmulqdq  zmm28, zmm12, zmm12, 0x10           ; C3·H^6: A0·A1
-    vmovdqu64   zmm12, [rdi + rsi + 1984]           ; C5·H^4: k_i
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; C5·H^4: the next counters
-    vaesenc     zmm1, zmm1, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm3, zmm3, zmm12                   ; C5·H^4: round i
-    vpclmulqdq  zmm29, zmm14, zmm14, 0x10           ; C3·H^6: T0·T1
-    vaesenc     zmm4, zmm4, zmm12                   ; C5·H^4: round i
-    vpshufb     zmm14, zmm31, zmm0                  ; C5·H^4: counter block
-    vpclmulqdq  zmm30, zmm15, zmm15, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm5, zmm5, zmm12                   ; C5·H^4: round i
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; C5·H^4: the next counters
-    vaesenc     zmm6, zmm6, zmm12                   ; C5·H^4: round i
+    vpshufb     zmm6, zmm5, zmm0                    ; as in memory
+    vpxorq      zmm6, zmm6, zmm4                    ; + k_0
+    vmovdqa64   zmm7, zmm27
+    vpshufd     zmm7{k1}, zmm6, 0xff
+    vmovdqa64   zmm8, zmm27
+    vpshufd     zmm8{k1}, zmm6, 0xaa
+    vmovdqa64   zmm9, zmm27
+    vpshufd     zmm9{k1}, zmm6, 0x55
+    vmovdqa64   zmm10, zmm27
+    vpshufd     zmm10{k1}, zmm6, 0x00
+    vpaddd      zmm5, zmm5, zmm3                    ; the next numbers
+    vpshufb     zmm6, zmm5, zmm0                    ; as in memory
+    vpxorq      zmm6, zmm6, zmm4                    ; + k_0
+    vmovdqa64   zmm11, zmm27
+    vpshufd     zmm11{k1}, zmm6, 0xff
+    vmovdqa64   zmm12, zmm27
+    vpshufd     zmm12{k1}, zmm6, 0xaa
+    vmovdqa64   zmm13, zmm27
+    vpshufd     zmm13{k1}, zmm6, 0x55
+    vmovdqa64   zmm14, zmm27
+    vpshufd     zmm14{k1}, zmm6, 0x00
+    vpaddd      zmm5, zmm5, zmm3                    ; the next numbers
+    vmovdqa64   zmm27, zmm14
+    vmovdqu64   zmm6, [rdi + rsi + 1920]            ; C5·H^4: k_i
+    vaesenc     zmm7, zmm7, zmm6                    ; C5·H^4: round i
+    vaesenc     zmm8, zmm8, zmm6                    ; C5·H^4: round i
+    vmovdqu64   zmm15, [rbx + 128]                  ; C3·H^6: C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm6                    ; C5·H^4: round i
+    vpshufb     zmm15, zmm15, zmm0                  ; C3·H^6: C
+    vaesenc     zmm10, zmm10, zmm6                  ; C5·H^4: round i
+    vaesenc     zmm11, zmm11, zmm6                  ; C5·H^4: round i
+    vpxorq      zmm16, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
+    vaesenc     zmm12, zmm12, zmm6                  ; C5·H^4: round i
+    vaesenc     zmm13, zmm13, zmm6                  ; C5·H^4: round i
+    vpxorq      zmm17, zmm15, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm14, zmm14, zmm6                  ; C5·H^4: round i
+    vpclmulqdq  zmm24, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
+    vmovdqu64   zmm6, [rdi + rsi + 1984]            ; C5·H^4: k_i
+    vaesenc     zmm7, zmm7, zmm6                    ; C5·H^4: round i
+    vaesenc     zmm8, zmm8, zmm6                    ; C5·H^4: round i
+    vpclmulqdq  zmm25, zmm16, zmm16, 0x10           ; C3·H^6: T0·T1
+    vaesenc     zmm9, zmm9, zmm6                    ; C5·H^4: round i
+    vpclmulqdq  zmm26, zmm17, zmm17, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm10, zmm10, zmm6                  ; C5·H^4: round i
+    vaesenc     zmm11, zmm11, zmm6                  ; C5·H^4: round i
     vmovdqu64   zmm15, [rbx + 192]                  ; C4·H^5: C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm12                   ; C5·H^4: round i
-    vmovdqu64   zmm16, [rdi + 1856]                 ; C5·H^4: k_0
+    vaesenc     zmm12, zmm12, zmm6                  ; C5·H^4: round i
     vpshufb     zmm15, zmm15, zmm0                  ; C4·H^5: C
-    vaesenc     zmm8, zmm8, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm9, zmm9, zmm12                   ; C5·H^4: round i
-    vpxorq      zmm17, zmm11, zmm16                 ; C5·H^4: + k_0
-    vpxorq      zmm11, zmm15, [rdi + 256]           ; C4·H^5: T = A + C1
-    vmovdqu64   zmm12, [rdi + rsi + 2048]           ; C5·H^4: k_i
-    vaesenc     zmm1, zmm1, zmm12                   ; C5·H^4: round i
-    vpxorq      zmm18, zmm15, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm3, zmm3, zmm12                   ; C5·H^4: round i
-    vpxorq      zmm13, zmm13, zmm16                 ; C5·H^4: + k_0
-    vaesenc     zmm4, zmm4, zmm12                   ; C5·H^4: round i
+    vaesenc     zmm13, zmm13, zmm6                  ; C5·H^4: round i
+    vaesenc     zmm14, zmm14, zmm6                  ; C5·H^4: round i
+    vpxorq      zmm6, zmm15, [rdi + 256]            ; C4·H^5: T = A + C1
+    vmovdqu64   zmm16, [rdi + rsi + 2048]           ; C5·H^4: k_i
+    vaesenc     zmm7, zmm7, zmm16                   ; C5·H^4: round i
+    vpxorq      zmm17, zmm15, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm8, zmm8, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm9, zmm9, zmm16                   ; C5·H^4: round i
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4·H^5: A0·A1
-    vaesenc     zmm5, zmm5, zmm12                   ; C5·H^4: round i
-    vpxorq      zmm19, zmm10, zmm16                 ; C5·H^4: + k_0
-    vaesenc     zmm6, zmm6, zmm12                   ; C5·H^4: round i
-    vpclmulqdq  zmm10, zmm11, zmm11, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm7, zmm7, zmm12                   ; C5·H^4: round i
-    vpclmulqdq  zmm11, zmm18, zmm18, 0x10           ; C4·H^5: U0·U1
-    vpxorq      zmm14, zmm14, zmm16                 ; C5·H^4: + k_0
-    vaesenc     zmm8, zmm8, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm9, zmm9, zmm12                   ; C5·H^4: round i
+    vaesenc     zmm10, zmm10, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm11, zmm11, zmm16                 ; C5·H^4: round i
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4·H^5: T0·T1
+    vaesenc     zmm12, zmm12, zmm16                 ; C5·H^4: round i
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm13, zmm13, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm14, zmm14, zmm16                 ; C5·H^4: round i
     cmp         rdx, 768
     jb          .shorter                            ; C5·H^4
-    vmovdqu64   zmm12, [rdi + rsi + 2112]           ; C5·H^4: k_i
-    vaesenc     zmm1, zmm1, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm3, zmm3, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm4, zmm4, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm5, zmm5, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm6, zmm6, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm7, zmm7, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm8, zmm8, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm9, zmm9, zmm12                   ; C5·H^4: round i
-    vmovdqu64   zmm12, [rdi + rsi + 2176]           ; C5·H^4: k_i
-    vaesenc     zmm1, zmm1, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm3, zmm3, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm4, zmm4, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm5, zmm5, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm6, zmm6, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm7, zmm7, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm8, zmm8, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm9, zmm9, zmm12                   ; C5·H^4: round i
+    vmovdqu64   zmm16, [rdi + rsi + 2112]           ; C5·H^4: k_i
+    vaesenc     zmm7, zmm7, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm8, zmm8, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm9, zmm9, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm10, zmm10, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm11, zmm11, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm12, zmm12, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm13, zmm13, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm14, zmm14, zmm16                 ; C5·H^4: round i
+    vmovdqu64   zmm16, [rdi + rsi + 2176]           ; C5·H^4: k_i
+    vaesenc     zmm7, zmm7, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm8, zmm8, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm9, zmm9, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm10, zmm10, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm11, zmm11, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm12, zmm12, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm13, zmm13, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm14, zmm14, zmm16                 ; C5·H^4: round i
     add         rsi, 0x80                           ; C5·H^4
     cmp         rdx, 896
     jb          .shorter                            ; C5·H^4
-    vmovdqu64   zmm12, [rdi + rsi + 2112]           ; C5·H^4: k_i
-    vaesenc     zmm1, zmm1, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm3, zmm3, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm4, zmm4, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm5, zmm5, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm6, zmm6, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm7, zmm7, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm8, zmm8, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm9, zmm9, zmm12                   ; C5·H^4: round i
-    vmovdqu64   zmm12, [rdi + rsi + 2176]           ; C5·H^4: k_i
-    vaesenc     zmm1, zmm1, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm3, zmm3, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm4, zmm4, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm5, zmm5, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm6, zmm6, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm7, zmm7, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm8, zmm8, zmm12                   ; C5·H^4: round i
-    vaesenc     zmm9, zmm9, zmm12                   ; C5·H^4: round i
+    vmovdqu64   zmm16, [rdi + rsi + 2112]           ; C5·H^4: k_i
+    vaesenc     zmm7, zmm7, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm8, zmm8, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm9, zmm9, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm10, zmm10, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm11, zmm11, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm12, zmm12, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm13, zmm13, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm14, zmm14, zmm16                 ; C5·H^4: round i
+    vmovdqu64   zmm16, [rdi + rsi + 2176]           ; C5·H^4: k_i
+    vaesenc     zmm7, zmm7, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm8, zmm8, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm9, zmm9, zmm16                   ; C5·H^4: round i
+    vaesenc     zmm10, zmm10, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm11, zmm11, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm12, zmm12, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm13, zmm13, zmm16                 ; C5·H^4: round i
+    vaesenc     zmm14, zmm14, zmm16                 ; C5·H^4: round i
     add         rsi, 0x80                           ; C5·H^4
 .shorter:
-    vmovdqu64   zmm12, [rdi + rsi + 2112]           ; reduce: k_i
-    vaesenc     zmm1, zmm1, zmm12                   ; reduce: round i
-    vpshufb     zmm16, zmm31, zmm0                  ; reduce: counter block
-    vaesenc     zmm3, zmm3, zmm12                   ; reduce: round i
-    vaesenc     zmm4, zmm4, zmm12                   ; reduce: round i
-    vaesenc     zmm5, zmm5, zmm12                   ; reduce: round i
+    vmovdqu64   zmm16, [rdi + rsi + 2112]           ; reduce: k_i
+    vaesenc     zmm7, zmm7, zmm16                   ; reduce: round i
+    vaesenc     zmm8, zmm8, zmm16                   ; reduce: round i
+    vaesenc     zmm9, zmm9, zmm16                   ; reduce: round i
     vmovdqu64   zmm18, [rbx + 256]                  ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm12                   ; reduce: round i
+    vaesenc     zmm10, zmm10, zmm16                 ; reduce: round i
     vpshufb     zmm18, zmm18, zmm0                  ; C5·H^4: C
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; reduce: the next counters
-    vaesenc     zmm7, zmm7, zmm12                   ; reduce: round i
-    vpxorq      zmm20, zmm18, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpxorq      zmm21, zmm18, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm8, zmm8, zmm12                   ; reduce: round i
+    vaesenc     zmm11, zmm11, zmm16                 ; reduce: round i
+    vpxorq      zmm19, zmm18, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm12, zmm12, zmm16                 ; reduce: round i
+    vpxorq      zmm20, zmm18, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm13, zmm13, zmm16                 ; reduce: round i
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5·H^4: A0·A1
-    vaesenc     zmm9, zmm9, zmm12                   ; reduce: round i
-    vpclmulqdq  zmm12, zmm20, zmm20, 0x10           ; C5·H^4: T0·T1
-    vmovdqu64   zmm20, [rdi + rsi + 2176]           ; reduce: k_i
-    vaesenc     zmm1, zmm1, zmm20                   ; reduce: round i
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm3, zmm3, zmm20                   ; reduce: round i
-    vmovdqu64   zmm22, [rbx + 320]                  ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm23, zmm31, zmm0                  ; reduce: counter block
-    vaesenc     zmm4, zmm4, zmm20                   ; reduce: round i
-    vpshufb     zmm22, zmm22, zmm0                  ; C6·H^3: C
-    vaesenc     zmm5, zmm5, zmm20                   ; reduce: round i
-    vpxorq      zmm24, zmm22, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm6, zmm6, zmm20                   ; reduce: round i
-    vpxorq      zmm25, zmm22, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm7, zmm7, zmm20                   ; reduce: round i
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; reduce: the next counters
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm8, zmm8, zmm20                   ; reduce: round i
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm9, zmm9, zmm20                   ; reduce: round i
-    vpclmulqdq  zmm20, zmm25, zmm25, 0x10           ; C6·H^3: U0·U1
-    vmovdqu64   zmm25, [rdi + rsi + 2240]           ; reduce: k_i
-    vpternlogq  zmm28, zmm15, zmm18, 0x96           ; C6·H^3: S += it
-    vaesenc     zmm1, zmm1, zmm25                   ; reduce: round i
-    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm3, zmm3, zmm25                   ; reduce: round i
-    vpternlogq  zmm30, zmm11, zmm21, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm4, zmm4, zmm25                   ; reduce: round i
-    vmovdqu64   zmm10, [rbx + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm25                   ; reduce: round i
-    vpshufb     zmm11, zmm31, zmm0                  ; reduce: counter block
-    vpshufb     zmm10, zmm10, zmm0                  ; C7·H^2: C
-    vaesenc     zmm6, zmm6, zmm25                   ; reduce: round i
-    vpxorq      zmm12, zmm10, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm7, zmm7, zmm25                   ; reduce: round i
-    vpxorq      zmm15, zmm10, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm8, zmm8, zmm25                   ; reduce: round i
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7·H^2: A0·A1
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; reduce: the next counters
-    vaesenc     zmm9, zmm9, zmm25                   ; reduce: round i
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm14, zmm14, zmm16                 ; reduce: round i
+    vpclmulqdq  zmm16, zmm19, zmm19, 0x10           ; C5·H^4: T0·T1
+    vmovdqu64   zmm19, [rdi + rsi + 2176]           ; reduce: k_i
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm7, zmm7, zmm19                   ; reduce: round i
+    vmovdqu64   zmm21, [rbx + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm19                   ; reduce: round i
+    vpshufb     zmm21, zmm21, zmm0                  ; C6·H^3: C
+    vaesenc     zmm9, zmm9, zmm19                   ; reduce: round i
+    vpxorq      zmm22, zmm21, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenc     zmm10, zmm10, zmm19                 ; reduce: round i
+    vpxorq      zmm23, zmm21, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm11, zmm11, zmm19                 ; reduce: round i
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm12, zmm12, zmm19                 ; reduce: round i
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm13, zmm13, zmm19                 ; reduce: round i
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C6·H^3: U0·U1
+    vaesenc     zmm14, zmm14, zmm19                 ; reduce: round i
+    vpternlogq  zmm24, zmm15, zmm18, 0x96           ; C6·H^3: S += it
+    vpternlogq  zmm25, zmm6, zmm16, 0x96            ; C6·H^3: LO += it
+    vmovdqu64   zmm6, [rdi + rsi + 2240]            ; reduce: k_i
+    vaesenc     zmm7, zmm7, zmm6                    ; reduce: round i
+    vpternlogq  zmm26, zmm17, zmm20, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm8, zmm8, zmm6                    ; reduce: round i
+    vmovdqu64   zmm15, [rbx + 384]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm6                    ; reduce: round i
+    vpshufb     zmm15, zmm15, zmm0                  ; C7·H^2: C
+    vaesenc     zmm10, zmm10, zmm6                  ; reduce: round i
+    vpxorq      zmm16, zmm15, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm11, zmm11, zmm6                  ; reduce: round i
+    vpxorq      zmm17, zmm15, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm12, zmm12, zmm6                  ; reduce: round i
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm13, zmm13, zmm6                  ; reduce: round i
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7·H^2: U0·U1
+    vaesenc     zmm14, zmm14, zmm6                  ; reduce: round i
+    vmovdqu64   zmm6, [rbx + 448]                   ; C8·H^1: C, bytes as in memory
     vmovdqu64   zmm18, [rdi + rsi + 2304]           ; reduce: k_i
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm1, zmm1, zmm18                   ; reduce: round i
-    vmovdqu64   zmm21, [rbx + 448]                  ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm18                   ; reduce: round i
-    vpshufb     zmm21, zmm21, zmm0                  ; C8·H^1: C
-    vaesenc     zmm4, zmm4, zmm18                   ; reduce: round i
-    vpxorq      zmm25, zmm21, [rdi + 512]           ; C8·H^1: T = A + C1
-    vaesenc     zmm5, zmm5, zmm18                   ; reduce: round i
-    vpxorq      zmm26, zmm21, [rdi + 1152]          ; C8·H^1: U = A + C2
-    vaesenc     zmm6, zmm6, zmm18                   ; reduce: round i
-    vpshufb     zmm27, zmm31, zmm0                  ; reduce: counter block
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C8·H^1: A0·A1
     vaesenc     zmm7, zmm7, zmm18                   ; reduce: round i
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: T0·T1
+    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
+    vpxorq      zmm19, zmm6, [rdi + 512]            ; C8·H^1: T = A + C1
     vaesenc     zmm8, zmm8, zmm18                   ; reduce: round i
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C8·H^1: U0·U1
+    vpxorq      zmm20, zmm6, [rdi + 1152]           ; C8·H^1: U = A + C2
     vaesenc     zmm9, zmm9, zmm18                   ; reduce: round i
-    vpternlogq  zmm28, zmm22, zmm10, 0x96           ; C8·H^1: S += it
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; reduce: the next counters
-    vmovdqu64   zmm10, [rdi + rsi + 2368]           ; reduce: k_i
-    vpternlogq  zmm29, zmm24, zmm12, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm1, zmm1, zmm10                   ; reduce: round i
-    vpternlogq  zmm30, zmm20, zmm15, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; reduce: round i
-    vmovdqu64   zmm12, [rbx + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm10                   ; reduce: round i
-    vpshufb     zmm12, zmm12, zmm0                  ; C2·H^7: C
-    vaesenc     zmm5, zmm5, zmm10                   ; reduce: round i
-    vpxorq      zmm15, zmm12, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm6, zmm6, zmm10                   ; reduce: round i
-    vpxorq      zmm18, zmm12, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm7, zmm7, zmm10                   ; reduce: round i
-    vmovdqu64   zmm20, [rdi + 1856]                 ; reduce: k_0
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm8, zmm8, zmm10                   ; reduce: round i
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm9, zmm9, zmm10                   ; reduce: round i
-    vpclmulqdq  zmm10, zmm18, zmm18, 0x10           ; C2·H^7: U0·U1
-    vmovdqu64   zmm18, [rdi + rsi + 2432]           ; reduce: k_i
-    vaesenc     zmm1, zmm1, zmm18                   ; reduce: round i
-    vmovdqu64   zmm22, [rbx]                        ; C1·H^8: C, bytes as in memory
-    vpxorq      zmm24, zmm16, zmm20                 ; reduce: + k_0
-    vaesenc     zmm3, zmm3, zmm18                   ; reduce: round i
-    vpshufb     zmm16, zmm22, zmm0                  ; C1·H^8: C
-    vaesenc     zmm4, zmm4, zmm18                   ; reduce: round i
-    vpxorq      zmm2, zmm16, zmm2                   ; C1·H^8: A = X + C
-    vaesenc     zmm5, zmm5, zmm18                   ; reduce: round i
-    vpxorq      zmm16, zmm2, [rdi + 64]             ; C1·H^8: T = A + C1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm10, zmm10, zmm18                 ; reduce: round i
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm11, zmm11, zmm18                 ; reduce: round i
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm12, zmm12, zmm18                 ; reduce: round i
+    vpternlogq  zmm24, zmm21, zmm15, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm13, zmm13, zmm18                 ; reduce: round i
+    vpternlogq  zmm25, zmm22, zmm16, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm14, zmm14, zmm18                 ; reduce: round i
+    vpternlogq  zmm26, zmm23, zmm17, 0x96           ; C8·H^1: HI += it
+    vmovdqu64   zmm15, [rdi + rsi + 2368]           ; reduce: k_i
+    vmovdqu64   zmm16, [rbx + 64]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm15                   ; reduce: round i
+    vpshufb     zmm16, zmm16, zmm0                  ; C2·H^7: C
+    vaesenc     zmm8, zmm8, zmm15                   ; reduce: round i
+    vpxorq      zmm17, zmm16, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm9, zmm9, zmm15                   ; reduce: round i
+    vpxorq      zmm18, zmm16, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm10, zmm10, zmm15                 ; reduce: round i
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: A0·A1
+    vaesenc     zmm11, zmm11, zmm15                 ; reduce: round i
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm12, zmm12, zmm15                 ; reduce: round i
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm13, zmm13, zmm15                 ; reduce: round i
+    vmovdqu64   zmm21, [rbx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm21, zmm21, zmm0                  ; C1·H^8: C
+    vaesenc     zmm14, zmm14, zmm15                 ; reduce: round i
+    vpxorq      zmm2, zmm21, zmm2                   ; C1·H^8: A = X + C
+    vmovdqu64   zmm15, [rdi + rsi + 2432]           ; reduce: k_i
+    vaesenc     zmm7, zmm7, zmm15                   ; reduce: round i
+    vpxorq      zmm21, zmm2, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm8, zmm8, zmm15                   ; reduce: round i
     vpxorq      zmm22, zmm2, [rdi + 704]            ; C1·H^8: U = A + C2
-    vaesenc     zmm6, zmm6, zmm18                   ; reduce: round i
+    vaesenc     zmm9, zmm9, zmm15                   ; reduce: round i
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
-    vaesenc     zmm7, zmm7, zmm18                   ; reduce: round i
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C1·H^8: T0·T1
-    vaesenc     zmm8, zmm8, zmm18                   ; reduce: round i
-    vpxorq      zmm23, zmm23, zmm20                 ; reduce: + k_0
+    vaesenc     zmm10, zmm10, zmm15                 ; reduce: round i
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C1·H^8: T0·T1
     vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C1·H^8: U0·U1
-    vaesenc     zmm9, zmm9, zmm18                   ; reduce: round i
-    vpternlogq  zmm28, zmm21, zmm12, 0x96           ; C1·H^8: S += it
-    vmovdqu64   zmm12, [rdi + rsi + 2496]           ; reduce: k_i
-    vpxorq      zmm18, zmm12, [r9]                  ; reduce: k_Nr + text
-    vpternlogq  zmm29, zmm25, zmm15, 0x96           ; C1·H^8: LO += it
-    vaesenclast zmm1, zmm1, zmm18                   ; reduce: last round: the other text
-    vmovdqu64   [r12], zmm1                         ; reduce: written
-    vpternlogq  zmm30, zmm26, zmm10, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm1, zmm12, [r9 + 64]              ; reduce: k_Nr + text
-    vaesenclast zmm1, zmm3, zmm1                    ; reduce: last round: the other text
-    vpxorq      zmm2, zmm28, zmm2                   ; C1·H^8: S += it
-    vmovdqu64   [r12 + 64], zmm1                    ; reduce: written
-    vpxorq      zmm1, zmm12, [r9 + 128]             ; reduce: k_Nr + text
-    vpternlogq  zmm29, zmm16, zmm2, 0x96            ; reduce: LO += S
-    vaesenclast zmm1, zmm4, zmm1                    ; reduce: last round: the other text
-    vmovdqu64   [r12 + 128], zmm1                   ; reduce: written
-    vpternlogq  zmm30, zmm22, zmm2, 0x96            ; reduce: HI += S
-    vpxorq      zmm10, zmm11, zmm20                 ; reduce: + k_0
-    vpxorq      zmm1, zmm12, [r9 + 192]             ; reduce: k_Nr + text
-    vaesenclast zmm1, zmm5, zmm1                    ; reduce: last round: the other text
-    vpclmulqdq  zmm2, zmm29, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r12 + 192], zmm1                   ; reduce: written
-    vpxorq      zmm1, zmm12, [r9 + 256]             ; reduce: k_Nr + text
-    vpshufd     zmm3, zmm29, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm1, zmm6, zmm1                    ; reduce: last round: the other text
-    vmovdqu64   [r12 + 256], zmm1                   ; reduce: written
-    vpternlogq  zmm3, zmm30, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm1, zmm12, [r9 + 320]             ; reduce: k_Nr + text
-    vaesenclast zmm1, zmm7, zmm1                    ; reduce: last round: the other text
-    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r12 + 320], zmm1                   ; reduce: written
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
-    vpxorq      zmm1, zmm12, [r9 + 384]             ; reduce: k_Nr + text
-    vaesenclast zmm1, zmm8, zmm1                    ; reduce: last round: the other text
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r12 + 384], zmm1                   ; reduce: written
-    vpxorq      zmm1, zmm12, [r9 + 448]             ; reduce: k_Nr + text
-    vpternlogq  xmm2, xmm3, [rdi + 1344], 0x96      ; reduce: minus the key terms
-    vpxorq      zmm11, zmm27, zmm20                 ; reduce: + k_0
-    vaesenclast zmm1, zmm9, zmm1                    ; reduce: last round: the other text
-    vmovdqu64   [r12 + 448], zmm1                   ; reduce: written
-    vmovdqa64   zmm1, zmm17                         ; reduce
-    vmovdqa64   zmm3, zmm13                         ; reduce
-    vmovdqa64   zmm4, zmm19                         ; reduce
-    vmovdqa64   zmm5, zmm14                         ; reduce
-    vmovdqa64   zmm6, zmm24                         ; reduce
-    vmovdqa64   zmm7, zmm23                         ; reduce
-    vmovdqa64   zmm8, zmm10                         ; reduce
-    vmovdqa64   zmm9, zmm11                         ; reduce
+    vaesenc     zmm11, zmm11, zmm15                 ; reduce: round i
+    vpternlogq  zmm24, zmm6, zmm16, 0x96            ; C1·H^8: S += it
+    vaesenc     zmm12, zmm12, zmm15                 ; reduce: round i
+    vpternlogq  zmm25, zmm19, zmm17, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm13, zmm13, zmm15                 ; reduce: round i
+    vpternlogq  zmm26, zmm20, zmm18, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm14, zmm14, zmm15                 ; reduce: round i
+    vpxorq      zmm2, zmm24, zmm2                   ; C1·H^8: S += it
+    vmovdqu64   zmm6, [rdi + rsi + 2496]            ; reduce: k_i
+    vpternlogq  zmm25, zmm21, zmm2, 0x96            ; reduce: LO += S
+    vpxorq      zmm15, zmm6, [r9]                   ; reduce: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm15                   ; reduce: last round: the other text
+    vpternlogq  zmm26, zmm22, zmm2, 0x96            ; reduce: HI += S
+    vmovdqu64   [r12], zmm7                         ; reduce: written
+    vpxorq      zmm2, zmm6, [r9 + 64]               ; reduce: k_Nr + text
+    vpclmulqdq  zmm7, zmm25, zmm1, 0x10             ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm8, zmm2                    ; reduce: last round: the other text
+    vmovdqu64   [r12 + 64], zmm2                    ; reduce: written
+    vpshufd     zmm8, zmm25, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm6, [r9 + 128]              ; reduce: k_Nr + text
+    vaesenclast zmm2, zmm9, zmm2                    ; reduce: last round: the other text
+    vpternlogq  zmm8, zmm26, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r12 + 128], zmm2                   ; reduce: written
+    vextracti64x4 ymm2, zmm8, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm7, zmm6, [r9 + 192]              ; reduce: k_Nr + text
+    vaesenclast zmm7, zmm10, zmm7                   ; reduce: last round: the other text
+    vpxorq      ymm2, ymm8, ymm2                    ; reduce: add up the lanes
+    vmovdqu64   [r12 + 192], zmm7                   ; reduce: written
+    vpxorq      zmm7, zmm6, [r9 + 256]              ; reduce: k_Nr + text
+    vextracti64x2 xmm8, ymm2, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm7, zmm11, zmm7                   ; reduce: last round: the other text
+    vmovdqu64   [r12 + 256], zmm7                   ; reduce: written
+    vpternlogq  xmm2, xmm8, [rdi + 1344], 0x96      ; reduce: minus the key terms
+    vpxorq      zmm7, zmm6, [r9 + 320]              ; reduce: k_Nr + text
+    vaesenclast zmm7, zmm12, zmm7                   ; reduce: last round: the other text
+    vmovdqu64   [r12 + 320], zmm7                   ; reduce: written
+    vpxorq      zmm7, zmm6, [r9 + 384]              ; reduce: k_Nr + text
+    vaesenclast zmm7, zmm13, zmm7                   ; reduce: last round: the other text
+    vmovdqu64   [r12 + 384], zmm7                   ; reduce: written
+    vpxorq      zmm6, zmm6, [r9 + 448]              ; reduce: k_Nr + text
+    vaesenclast zmm6, zmm14, zmm6                   ; reduce: last round: the other text
+    vmovdqu64   [r12 + 448], zmm6                   ; reduce: written
     add         rbx, 512                            ; reduce
     add         r9, 512                             ; reduce: next group
     add         r12, 512                            ; reduce
@@ -1071,10 +1039,14 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     jae         .group                              ; reduce
 .after_group:
 .done:
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_minus_32]  ; reduce: the counters to come
+    vpshufb     zmm1, zmm5, zmm0                    ; reduce: as in memory
+    vpxorq      zmm1, zmm1, zmm4                    ; reduce: + k_0
+    vpshufd     zmm27{k1}, zmm1, 0xff               ; reduce
+    vmovdqu64   zmm1, [rdi + 1856]                  ; reduce: k_0
+    vpxorq      zmm1, zmm27, zmm1                   ; reduce: minus k_0
+    vpshufb     zmm23, zmm1, zmm0                   ; reduce: the counters to come
 .rest:
     lea         rbp, [rdi + 560]                    ; reduce
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .counted                            ; reduce
     cmp         r11, 0x03
@@ -1087,369 +1059,460 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     and         rdx, -16                            ; reduce
     sub         rbp, rdx                            ; reduce
     vmovdqu64   xmm1, [rbp + 1280]                  ; reduce: R: the key terms of all powers that are met
+    vpxorq      xmm20, xmm20, xmm20                 ; reduce
+    vpxorq      xmm21, xmm21, xmm21                 ; reduce
+    vpxorq      xmm22, xmm22, xmm22                 ; reduce
     vpxorq      xmm3, xmm3, xmm3                    ; reduce
     vpxorq      xmm4, xmm4, xmm4                    ; reduce
-    vpxorq      xmm22, xmm22, xmm22                 ; reduce
     vpxorq      xmm5, xmm5, xmm5                    ; reduce
     vpxorq      xmm6, xmm6, xmm6                    ; reduce
     vpxorq      xmm7, xmm7, xmm7                    ; reduce
     vpxorq      xmm8, xmm8, xmm8                    ; reduce
     vpxorq      xmm9, xmm9, xmm9                    ; reduce
     vpxorq      xmm10, xmm10, xmm10                 ; reduce
-    vpxorq      xmm11, xmm11, xmm11                 ; reduce
-    vpxorq      xmm12, xmm12, xmm12                 ; reduce
     cmp         r13, 0x00
     je          .enciphered                         ; reduce
-    vmovdqu64   zmm13, [rdi + 1856]                 ; reduce: k_0
-    vmovdqu64   zmm14, [rdi + 1920]                 ; reduce: k_1
-    vpshufb     zmm5, zmm31, zmm0                   ; reduce: counter block
-    vpxorq      zmm5, zmm5, zmm13                   ; reduce: + k_0
-    vaesenc     zmm5, zmm5, zmm14                   ; reduce: round 1
+    vmovdqu64   zmm11, [rdi + 1856]                 ; reduce: k_0
+    vmovdqu64   zmm12, [rdi + 1920]                 ; reduce: k_1
+    vpshufb     zmm3, zmm23, zmm0                   ; reduce: counter block
+    vpxorq      zmm3, zmm3, zmm11                   ; reduce: + k_0
+    vaesenc     zmm3, zmm3, zmm12                   ; reduce: round 1
     cmp         r13, 0x41
     jb          .first_done                         ; reduce
-    vpaddd      zmm6, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; reduce: 4 blocks ahead
-    vpshufb     zmm6, zmm6, zmm0                    ; reduce: counter block
-    vpxorq      zmm6, zmm6, zmm13                   ; reduce: + k_0
-    vaesenc     zmm6, zmm6, zmm14                   ; reduce: round 1
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpaddd      zmm4, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; reduce: 4 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; reduce: counter block
+    vpxorq      zmm4, zmm4, zmm11                   ; reduce: + k_0
+    vaesenc     zmm4, zmm4, zmm12                   ; reduce: round 1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x81
     jb          .first_done                         ; reduce
-    vpaddd      zmm7, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_8]  ; reduce: 8 blocks ahead
-    vpshufb     zmm7, zmm7, zmm0                    ; reduce: counter block
-    vpaddd      zmm8, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_12]  ; reduce: 12 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; reduce: counter block
-    vpxorq      zmm7, zmm7, zmm13                   ; reduce: + k_0
-    vaesenc     zmm7, zmm7, zmm14                   ; reduce: round 1
-    vpxorq      zmm8, zmm8, zmm13                   ; reduce: + k_0
-    vaesenc     zmm8, zmm8, zmm14                   ; reduce: round 1
+    vpaddd      zmm5, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_8]  ; reduce: 8 blocks ahead
+    vpshufb     zmm5, zmm5, zmm0                    ; reduce: counter block
+    vpaddd      zmm6, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_12]  ; reduce: 12 blocks ahead
+    vpshufb     zmm6, zmm6, zmm0                    ; reduce: counter block
+    vpxorq      zmm5, zmm5, zmm11                   ; reduce: + k_0
+    vaesenc     zmm5, zmm5, zmm12                   ; reduce: round 1
+    vpxorq      zmm6, zmm6, zmm11                   ; reduce: + k_0
+    vaesenc     zmm6, zmm6, zmm12                   ; reduce: round 1
     cmp         r13, 257
     jb          .first_done                         ; reduce
-    vpaddd      zmm9, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_16]  ; reduce: 16 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; reduce: counter block
-    vpaddd      zmm10, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_20]  ; reduce: 20 blocks ahead
-    vpshufb     zmm10, zmm10, zmm0                  ; reduce: counter block
-    vpxorq      zmm9, zmm9, zmm13                   ; reduce: + k_0
-    vaesenc     zmm9, zmm9, zmm14                   ; reduce: round 1
-    vpxorq      zmm10, zmm10, zmm13                 ; reduce: + k_0
-    vaesenc     zmm10, zmm10, zmm14                 ; reduce: round 1
+    vpaddd      zmm7, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_16]  ; reduce: 16 blocks ahead
+    vpshufb     zmm7, zmm7, zmm0                    ; reduce: counter block
+    vpaddd      zmm8, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_20]  ; reduce: 20 blocks ahead
+    vpshufb     zmm8, zmm8, zmm0                    ; reduce: counter block
+    vpxorq      zmm7, zmm7, zmm11                   ; reduce: + k_0
+    vaesenc     zmm7, zmm7, zmm12                   ; reduce: round 1
+    vpxorq      zmm8, zmm8, zmm11                   ; reduce: + k_0
+    vaesenc     zmm8, zmm8, zmm12                   ; reduce: round 1
     cmp         r13, 385
     jb          .first_done                         ; reduce
-    vpaddd      zmm11, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_24]  ; reduce: 24 blocks ahead
-    vpshufb     zmm11, zmm11, zmm0                  ; reduce: counter block
-    vpaddd      zmm12, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_28]  ; reduce: 28 blocks ahead
-    vpshufb     zmm12, zmm12, zmm0                  ; reduce: counter block
-    vpxorq      zmm11, zmm11, zmm13                 ; reduce: + k_0
-    vaesenc     zmm11, zmm11, zmm14                 ; reduce: round 1
-    vpxorq      zmm12, zmm12, zmm13                 ; reduce: + k_0
-    vaesenc     zmm12, zmm12, zmm14                 ; reduce: round 1
+    vpaddd      zmm9, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_24]  ; reduce: 24 blocks ahead
+    vpshufb     zmm9, zmm9, zmm0                    ; reduce: counter block
+    vpaddd      zmm10, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_28]  ; reduce: 28 blocks ahead
+    vpshufb     zmm10, zmm10, zmm0                  ; reduce: counter block
+    vpxorq      zmm9, zmm9, zmm11                   ; reduce: + k_0
+    vaesenc     zmm9, zmm9, zmm12                   ; reduce: round 1
+    vpxorq      zmm10, zmm10, zmm11                 ; reduce: + k_0
+    vaesenc     zmm10, zmm10, zmm12                 ; reduce: round 1
 .first_done:
     mov         esi, 0x80                           ; reduce: place of k_2, from k_0
     mov         rdx, [rdi + 2816]                   ; reduce: place of k_Nr, from k_0
-.wide_round:
-    vmovdqu64   zmm13, [rdi + rsi + 1856]           ; reduce: k_i
-    vmovdqu64   zmm14, [rdi + rsi + 1920]           ; reduce: k_i
-    vaesenc     zmm5, zmm5, zmm13                   ; reduce: round i
-    vaesenc     zmm5, zmm5, zmm14                   ; reduce: round i
-    cmp         r13, 0x41
-    jb          .wide_done                          ; reduce
-    vaesenc     zmm6, zmm6, zmm13                   ; reduce: round i
-    vaesenc     zmm6, zmm6, zmm14                   ; reduce: round i
     cmp         r13, 0x81
-    jb          .wide_done                          ; reduce
-    vaesenc     zmm7, zmm7, zmm13                   ; reduce: round i
-    vaesenc     zmm8, zmm8, zmm13                   ; reduce: round i
-    vaesenc     zmm7, zmm7, zmm14                   ; reduce: round i
-    vaesenc     zmm8, zmm8, zmm14                   ; reduce: round i
+    jb          .few                                ; reduce
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+.wide_round:
+    vmovdqu64   zmm11, [rdi + rsi + 1856]           ; reduce: k_i
+    vaesenc     zmm3, zmm3, zmm11                   ; reduce: round i
+    vaesenc     zmm4, zmm4, zmm11                   ; reduce: round i
+    vaesenc     zmm5, zmm5, zmm11                   ; reduce: round i
+    vaesenc     zmm6, zmm6, zmm11                   ; reduce: round i
     cmp         r13, 257
     jb          .wide_done                          ; reduce
-    vaesenc     zmm9, zmm9, zmm13                   ; reduce: round i
-    vaesenc     zmm10, zmm10, zmm13                 ; reduce: round i
-    vaesenc     zmm9, zmm9, zmm14                   ; reduce: round i
-    vaesenc     zmm10, zmm10, zmm14                 ; reduce: round i
+    vaesenc     zmm7, zmm7, zmm11                   ; reduce: round i
+    vaesenc     zmm8, zmm8, zmm11                   ; reduce: round i
     cmp         r13, 385
     jb          .wide_done                          ; reduce
-    vaesenc     zmm11, zmm11, zmm13                 ; reduce: round i
-    vaesenc     zmm12, zmm12, zmm13                 ; reduce: round i
-    vaesenc     zmm11, zmm11, zmm14                 ; reduce: round i
-    vaesenc     zmm12, zmm12, zmm14                 ; reduce: round i
+    vaesenc     zmm9, zmm9, zmm11                   ; reduce: round i
+    vaesenc     zmm10, zmm10, zmm11                 ; reduce: round i
 .wide_done:
-    add         rsi, 0x80                           ; reduce
+    add         rsi, 0x40                           ; reduce
     cmp         rdx, rsi
     ja          .wide_round                         ; reduce
 .after_wide_round:
-    vmovdqu64   zmm13, [rdi + rsi + 1856]           ; reduce: k_i
-    vaesenclast zmm5, zmm5, zmm13                   ; reduce: keystream
+    jmp         .rounds_done                        ; reduce
+.few:
+.few_round:
+    vmovdqu64   zmm11, [rdi + rsi + 1856]           ; reduce: k_i
+    vaesenc     zmm3, zmm3, zmm11                   ; reduce: round i
+    vmovdqu64   zmm11, [rdi + rsi + 1920]           ; reduce: k_i
+    vaesenc     zmm3, zmm3, zmm11                   ; reduce: round i
+    cmp         r13, 0x41
+    jb          .one                                ; reduce
+    vmovdqu64   zmm11, [rdi + rsi + 1856]           ; reduce: k_i
+    vaesenc     zmm4, zmm4, zmm11                   ; reduce: round i
+    vmovdqu64   zmm11, [rdi + rsi + 1920]           ; reduce: k_i
+    vaesenc     zmm4, zmm4, zmm11                   ; reduce: round i
+.one:
+    add         rsi, 0x80                           ; reduce
+    cmp         rdx, rsi
+    ja          .few_round                          ; reduce
+.after_few_round:
+.rounds_done:
+    vmovdqu64   zmm11, [rdi + rsi + 1856]           ; reduce: k_i
+    vaesenclast zmm3, zmm3, zmm11                   ; reduce: keystream
     cmp         r13, 0x41
     jb          .last_done                          ; reduce
-    vaesenclast zmm6, zmm6, zmm13                   ; reduce: keystream
+    vaesenclast zmm4, zmm4, zmm11                   ; reduce: keystream
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x81
     jb          .last_done                          ; reduce
-    vaesenclast zmm7, zmm7, zmm13                   ; reduce: keystream
-    vaesenclast zmm8, zmm8, zmm13                   ; reduce: keystream
+    vaesenclast zmm5, zmm5, zmm11                   ; reduce: keystream
+    vaesenclast zmm6, zmm6, zmm11                   ; reduce: keystream
     cmp         r13, 257
     jb          .last_done                          ; reduce
-    vaesenclast zmm9, zmm9, zmm13                   ; reduce: keystream
-    vaesenclast zmm10, zmm10, zmm13                 ; reduce: keystream
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vaesenclast zmm7, zmm7, zmm11                   ; reduce: keystream
+    vaesenclast zmm8, zmm8, zmm11                   ; reduce: keystream
     cmp         r13, 385
     jb          .last_done                          ; reduce
-    vaesenclast zmm11, zmm11, zmm13                 ; reduce: keystream
-    vaesenclast zmm12, zmm12, zmm13                 ; reduce: keystream
+    vaesenclast zmm9, zmm9, zmm11                   ; reduce: keystream
+    vaesenclast zmm10, zmm10, zmm11                 ; reduce: keystream
 .last_done:
 .enciphered:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .behind                             ; reduce
+    vpxorq      xmm17, xmm17, xmm17                 ; reduce
+    vpxorq      xmm18, xmm18, xmm18                 ; reduce
     vpxorq      xmm19, xmm19, xmm19                 ; reduce
-    vpxorq      xmm20, xmm20, xmm20                 ; reduce
-    vpxorq      xmm21, xmm21, xmm21                 ; reduce
     mov         ecx, 0x00                           ; reduce: place of two registers and their powers
 .two:
-    vmovdqu64   zmm13, [rbx + rcx]                  ; reduce: C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm0                  ; reduce: C
-    vpxorq      zmm13, zmm13, zmm2                  ; reduce: A = X + C
+    vmovdqu64   zmm11, [rbx + rcx]                  ; reduce: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; reduce: C
+    vpxorq      zmm11, zmm11, zmm2                  ; reduce: A = X + C
     vpxorq      xmm2, xmm2, xmm2                    ; reduce: X counts once
-    vmovdqu64   zmm14, [rbx + rcx + 64]             ; reduce: C, bytes as in memory
-    vpshufb     zmm14, zmm14, zmm0                  ; reduce: C
-    vpxorq      zmm15, zmm13, [rdi + rcx + 64]      ; reduce: T = A + C1
-    vpxorq      zmm16, zmm13, [rdi + rcx + 704]     ; reduce: U = A + C2
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; reduce: A0·A1
+    vmovdqu64   zmm12, [rbx + rcx + 64]             ; reduce: C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm0                  ; reduce: C
+    vpxorq      zmm13, zmm11, [rdi + rcx + 64]      ; reduce: T = A + C1
+    vpxorq      zmm14, zmm11, [rdi + rcx + 704]     ; reduce: U = A + C2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; reduce: A0·A1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; reduce: T0·T1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; reduce: U0·U1
+    vpxorq      zmm15, zmm12, [rdi + rcx + 128]     ; reduce: T = A + C1
+    vpxorq      zmm16, zmm12, [rdi + rcx + 768]     ; reduce: U = A + C2
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; reduce: A0·A1
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; reduce: T0·T1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; reduce: U0·U1
-    vpxorq      zmm17, zmm14, [rdi + rcx + 128]     ; reduce: T = A + C1
-    vpxorq      zmm18, zmm14, [rdi + rcx + 768]     ; reduce: U = A + C2
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; reduce: A0·A1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; reduce: T0·T1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; reduce: U0·U1
-    vpternlogq  zmm19, zmm13, zmm14, 0x96           ; reduce: S += it
-    vpternlogq  zmm20, zmm15, zmm17, 0x96           ; reduce: LO += it
-    vpternlogq  zmm21, zmm16, zmm18, 0x96           ; reduce: HI += it
+    vpternlogq  zmm17, zmm11, zmm12, 0x96           ; reduce: S += it
+    vpternlogq  zmm18, zmm13, zmm15, 0x96           ; reduce: LO += it
+    vpternlogq  zmm19, zmm14, zmm16, 0x96           ; reduce: HI += it
     add         rcx, 0x80                           ; reduce
     cmp         rcx, 512
     jb          .two                                ; reduce
 .after_two:
-    vpxorq      zmm2, zmm20, zmm19                  ; reduce: LO += S
-    vpclmulqdq  zmm13, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm2, zmm18, zmm17                  ; reduce: LO += S
+    vpclmulqdq  zmm11, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm21, zmm19, zmm2, 0x96            ; reduce: + HI
-    vpxorq      zmm2, zmm13, zmm21                  ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm13, zmm2, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm13                   ; reduce: add up the lanes
-    vextracti64x2 xmm13, ymm2, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm2, xmm13, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpternlogq  zmm19, zmm17, zmm2, 0x96            ; reduce: + HI
+    vpxorq      zmm2, zmm11, zmm19                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm11, zmm2, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm11                   ; reduce: add up the lanes
+    vextracti64x2 xmm11, ymm2, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm2, xmm11, [rdi + 1344], 0x96     ; reduce: minus the key terms
 .behind:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x00
     jne         .rest_follows                       ; reduce
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x01
     je          .hashed_all                         ; reduce
     cmp         r11, 0x02
     je          .hashed_all                         ; reduce
     jmp         .written                            ; reduce
 .rest_follows:
+    vmovdqu64   zmm11, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_16]  ; blocks_16
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-.register:
+.registers:
     cmp         r13, 0x40
     jb          .part                               ; reduce
-    vmovdqu64   zmm13, [r9]                         ; reduce: text
-    vpxorq      zmm5, zmm5, zmm13                   ; reduce: the other text
-    vmovdqu64   [r12], zmm5                         ; reduce: written
+    vmovdqu64   zmm12, [r9]                         ; reduce: text
+    vpxorq      zmm3, zmm3, zmm12                   ; reduce: the other text
+    vmovdqu64   [r12], zmm3                         ; reduce: written
     cmp         r11, 0x02
-    jb          .wide_chosen                        ; reduce
-    vmovdqa64   zmm13, zmm5                         ; reduce
-.wide_chosen:
-    vpshufb     zmm5, zmm13, zmm0                   ; reduce: C
-    vpxorq      zmm5, zmm5, zmm2                    ; reduce: A = X + C
+    jb          .chosen_0                           ; reduce
+    vmovdqa64   zmm12, zmm3                         ; reduce
+.chosen_0:
+    vpshufb     zmm3, zmm12, zmm0                   ; reduce: C
+    vpxorq      zmm3, zmm3, zmm2                    ; reduce: A = X + C
     vpxorq      xmm2, xmm2, xmm2                    ; reduce: X counts once
-    vpxorq      zmm13, zmm5, [rbp]                  ; reduce: T = A + C1
-    vpxorq      zmm14, zmm5, [rbp + 640]            ; reduce: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; reduce: A0·A1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; reduce: T0·T1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; reduce: U0·U1
-    vpxorq      zmm3, zmm3, zmm5                    ; reduce: S += it
-    vpxorq      zmm4, zmm4, zmm13                   ; reduce: LO += it
-    vpxorq      zmm22, zmm22, zmm14                 ; reduce: HI += it
-    vpaddd      zmm31, zmm31, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; reduce: the next counters
+    vpxorq      zmm12, zmm3, [rbp]                  ; reduce: T = A + C1
+    vpxorq      zmm13, zmm3, [rbp + 640]            ; reduce: U = A + C2
+    vpclmulqdq  zmm14, zmm3, zmm3, 0x10             ; reduce: A0·A1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; reduce: T0·T1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; reduce: U0·U1
+    cmp         r13, 0x80
+    jb          .part_1                             ; reduce
+    vmovdqu64   zmm15, [r9 + 64]                    ; reduce: text
+    vpxorq      zmm3, zmm4, zmm15                   ; reduce: the other text
+    vmovdqu64   [r12 + 64], zmm3                    ; reduce: written
+    cmp         r11, 0x02
+    jb          .chosen_1                           ; reduce
+    vmovdqa64   zmm15, zmm3                         ; reduce
+.chosen_1:
+    vpshufb     zmm3, zmm15, zmm0                   ; reduce: C
+    vpxorq      zmm4, zmm3, [rbp + 64]              ; reduce: T = A + C1
+    vpxorq      zmm15, zmm3, [rbp + 704]            ; reduce: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; reduce: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; reduce: T0·T1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; reduce: U0·U1
+    vpternlogq  zmm20, zmm14, zmm3, 0x96            ; reduce: S += it
+    vpternlogq  zmm21, zmm12, zmm4, 0x96            ; reduce: LO += it
+    vpternlogq  zmm22, zmm13, zmm15, 0x96           ; reduce: HI += it
+    cmp         r13, 0xc0
+    jb          .part_2                             ; reduce
+    vmovdqu64   zmm4, [r9 + 128]                    ; reduce: text
+    vpxorq      zmm3, zmm5, zmm4                    ; reduce: the other text
+    vmovdqu64   [r12 + 128], zmm3                   ; reduce: written
+    cmp         r11, 0x02
+    jb          .chosen_2                           ; reduce
+    vmovdqa64   zmm4, zmm3                          ; reduce
+.chosen_2:
+    vpshufb     zmm3, zmm4, zmm0                    ; reduce: C
+    vpxorq      zmm4, zmm3, [rbp + 128]             ; reduce: T = A + C1
+    vpxorq      zmm5, zmm3, [rbp + 768]             ; reduce: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; reduce: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; reduce: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; reduce: U0·U1
+    cmp         r13, 256
+    jb          .part_3                             ; reduce
+    vmovdqu64   zmm15, [r9 + 192]                   ; reduce: text
+    vpxorq      zmm6, zmm6, zmm15                   ; reduce: the other text
+    vmovdqu64   [r12 + 192], zmm6                   ; reduce: written
+    cmp         r11, 0x02
+    jb          .chosen_3                           ; reduce
+    vmovdqa64   zmm15, zmm6                         ; reduce
+.chosen_3:
+    vpshufb     zmm6, zmm15, zmm0                   ; reduce: C
+    vpxorq      zmm15, zmm6, [rbp + 192]            ; reduce: T = A + C1
+    vpxorq      zmm16, zmm6, [rbp + 832]            ; reduce: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; reduce: A0·A1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; reduce: T0·T1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; reduce: U0·U1
+    vpternlogq  zmm20, zmm3, zmm6, 0x96             ; reduce: S += it
+    vpternlogq  zmm21, zmm4, zmm15, 0x96            ; reduce: LO += it
+    vpternlogq  zmm22, zmm5, zmm16, 0x96            ; reduce: HI += it
+    add         rbp, 256                            ; reduce: the next powers
+    add         r9, 256                             ; reduce
+    add         r12, 256                            ; reduce
+    sub         r13, 256                            ; reduce
+    vpaddd      zmm23, zmm23, zmm11                 ; reduce: the next counters
+    cmp         r13, 0x00
+    je          .written                            ; reduce
+    vmovdqa64   zmm3, zmm7                          ; reduce
+    vmovdqa64   zmm4, zmm8                          ; reduce
+    vmovdqa64   zmm5, zmm9                          ; reduce
+    vmovdqa64   zmm6, zmm10                         ; reduce
+    cmp         r13, 0x00
+    jne         .registers                          ; reduce
+.after_registers:
+.part_1:
+    vpxorq      zmm20, zmm20, zmm14                 ; reduce: S += it
+    vpxorq      zmm21, zmm21, zmm12                 ; reduce: LO += it
+    vpxorq      zmm22, zmm22, zmm13                 ; reduce: HI += it
+    vmovdqa64   zmm3, zmm4                          ; reduce
     add         rbp, 0x40                           ; reduce: the next powers
     add         r9, 0x40                            ; reduce
     add         r12, 0x40                           ; reduce
     sub         r13, 0x40                           ; reduce
+    vpaddd      zmm23, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; reduce: the next counters
     cmp         r13, 0x00
     je          .written                            ; reduce
-    vmovdqa64   zmm5, zmm6                          ; reduce
-    vmovdqa64   zmm6, zmm7                          ; reduce
-    vmovdqa64   zmm7, zmm8                          ; reduce
-    vmovdqa64   zmm8, zmm9                          ; reduce
-    vmovdqa64   zmm9, zmm10                         ; reduce
-    vmovdqa64   zmm10, zmm11                        ; reduce
-    vmovdqa64   zmm11, zmm12                        ; reduce
+    jmp         .part                               ; reduce
+.part_2:
+    vmovdqa64   zmm3, zmm5                          ; reduce
+    add         rbp, 0x80                           ; reduce: the next powers
+    add         r9, 0x80                            ; reduce
+    add         r12, 0x80                           ; reduce
+    sub         r13, 0x80                           ; reduce
+    vpaddd      zmm23, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_8]  ; reduce: the next counters
     cmp         r13, 0x00
-    jne         .register                           ; reduce
-.after_register:
+    je          .written                            ; reduce
+    jmp         .part                               ; reduce
+.part_3:
+    vpxorq      zmm20, zmm20, zmm3                  ; reduce: S += it
+    vpxorq      zmm21, zmm21, zmm4                  ; reduce: LO += it
+    vpxorq      zmm22, zmm22, zmm5                  ; reduce: HI += it
+    vmovdqa64   zmm3, zmm6                          ; reduce
+    add         rbp, 0xc0                           ; reduce: the next powers
+    add         r9, 0xc0                            ; reduce
+    add         r12, 0xc0                           ; reduce
+    sub         r13, 0xc0                           ; reduce
+    vpaddd      zmm23, zmm23, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_12]  ; reduce: the next counters
+    cmp         r13, 0x00
+    je          .written                            ; reduce
 .part:
     lea         rcx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]  ; reduce
     sub         rcx, r13                            ; reduce
     cmp         r13, 0x31
     jae         .part_longest                       ; reduce
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x21
     jb          .part_under_33                      ; reduce
-    vmovdqu64   ymm6, [r9]                          ; reduce: whole blocks
-    vmovdqu64   xmm7, [r9 + r13 - 16]               ; reduce: the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 64]              ; reduce: those of the last block, zero-padded
-    vinserti64x2 zmm8, zmm6, xmm7, 0x02             ; reduce: with them
+    vmovdqu64   ymm4, [r9]                          ; reduce: whole blocks
+    vmovdqu64   xmm5, [r9 + r13 - 16]               ; reduce: the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 64]              ; reduce: those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm4, xmm5, 0x02             ; reduce: with them
     jmp         .part_done                          ; reduce
 .part_under_33:
     cmp         r13, 0x11
     jb          .part_under_17                      ; reduce
-    vmovdqu64   xmm6, [r9]                          ; reduce: whole blocks
-    vmovdqu64   xmm7, [r9 + r13 - 16]               ; reduce: the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 48]              ; reduce: those of the last block, zero-padded
-    vinserti64x2 ymm8, ymm6, xmm7, 0x01             ; reduce: with them
+    vmovdqu64   xmm4, [r9]                          ; reduce: whole blocks
+    vmovdqu64   xmm5, [r9 + r13 - 16]               ; reduce: the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 48]              ; reduce: those of the last block, zero-padded
+    vinserti64x2 ymm6, ymm4, xmm5, 0x01             ; reduce: with them
     jmp         .part_done                          ; reduce
 .part_under_17:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .part_under_16                      ; reduce
-    vmovdqu64   xmm8, [r9]                          ; reduce: whole blocks
+    vmovdqu64   xmm6, [r9]                          ; reduce: whole blocks
     jmp         .part_done                          ; reduce
 .part_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x08
     jb          .part_under_8                       ; reduce
-    vmovq       xmm6, [r9]                          ; reduce: the first bytes
-    vmovq       xmm7, [r9 + r13 - 8]                ; reduce: the last bytes
-    vpshufb     xmm7, xmm7, [rcx + 24]              ; reduce: in their places
-    vporq       xmm8, xmm6, xmm7                    ; reduce: zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm4, [r9]                          ; reduce: the first bytes
+    vmovq       xmm5, [r9 + r13 - 8]                ; reduce: the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 24]              ; reduce: in their places
+    vporq       xmm6, xmm4, xmm5                    ; reduce: zero-padded
     jmp         .part_done                          ; reduce
 .part_under_8:
     cmp         r13, 0x04
     jb          .part_under_4                       ; reduce
-    vmovd       xmm6, [r9]                          ; reduce: the first bytes
-    vmovd       xmm7, [r9 + r13 - 4]                ; reduce: the last bytes
-    vpshufb     xmm7, xmm7, [rcx + 20]              ; reduce: in their places
-    vporq       xmm8, xmm6, xmm7                    ; reduce: zero-padded
+    vmovd       xmm4, [r9]                          ; reduce: the first bytes
+    vmovd       xmm5, [r9 + r13 - 4]                ; reduce: the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 20]              ; reduce: in their places
+    vporq       xmm6, xmm4, xmm5                    ; reduce: zero-padded
     jmp         .part_done                          ; reduce
 .part_under_4:
     movzx       edx, byte [r9]                      ; reduce: byte 0
-    vmovq       xmm6, rdx                           ; reduce
+    vmovq       xmm4, rdx                           ; reduce
     mov         edx, 0x00                           ; reduce: no byte stays
     mov         rdx, r13
     shr         rdx, 0x01                           ; reduce
     movzx       edx, byte [r9 + rdx]                ; reduce: byte n >> 1
-    vmovq       xmm7, rdx                           ; reduce
+    vmovq       xmm5, rdx                           ; reduce
     mov         edx, 0x00                           ; reduce: no byte stays
-    vpslldq     xmm7, xmm7, 0x01                    ; reduce
-    vporq       xmm6, xmm6, xmm7                    ; reduce
+    vpslldq     xmm5, xmm5, 0x01                    ; reduce
+    vporq       xmm4, xmm4, xmm5                    ; reduce
     movzx       edx, byte [r9 + r13 - 1]            ; reduce: the last byte
-    vmovq       xmm7, rdx                           ; reduce
+    vmovq       xmm5, rdx                           ; reduce
     mov         edx, 0x00                           ; reduce: no byte stays
-    vpslldq     xmm7, xmm7, 0x02                    ; reduce
-    vporq       xmm6, xmm6, xmm7                    ; reduce
-    vpandq      xmm8, xmm6, [rcx + 112]             ; reduce: zero-padded
+    vpslldq     xmm5, xmm5, 0x02                    ; reduce
+    vporq       xmm4, xmm4, xmm5                    ; reduce
+    vpandq      xmm6, xmm4, [rcx + 112]             ; reduce: zero-padded
     jmp         .part_done                          ; reduce
 .part_longest:
-    vmovdqu64   ymm6, [r9]                          ; reduce: whole blocks
-    vinserti64x2 zmm6, zmm6, [r9 + 32], 0x02        ; reduce: and the third
-    vmovdqu64   xmm7, [r9 + r13 - 16]               ; reduce: the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 80]              ; reduce: those of the last block, zero-padded
-    vinserti64x2 zmm8, zmm6, xmm7, 0x03             ; reduce: with them
+    vmovdqu64   ymm4, [r9]                          ; reduce: whole blocks
+    vinserti64x2 zmm4, zmm4, [r9 + 32], 0x02        ; reduce: and the third
+    vmovdqu64   xmm5, [r9 + r13 - 16]               ; reduce: the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 80]              ; reduce: those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm4, xmm5, 0x03             ; reduce: with them
 .part_done:
-    vpxorq      zmm7, zmm5, zmm8                    ; reduce: the other text
+    vpxorq      zmm5, zmm3, zmm6                    ; reduce: the other text
     cmp         r13, 0x31
     jae         .part_written_longest               ; reduce
     cmp         r13, 0x21
     jb          .part_written_under_33              ; reduce
-    vmovdqu64   [r12], ymm7                         ; reduce: written
-    vextracti64x2 xmm5, zmm7, 0x01                  ; reduce
+    vmovdqu64   [r12], ymm5                         ; reduce: written
+    vextracti64x2 xmm3, zmm5, 0x01                  ; reduce
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]  ; reduce
-    vextracti64x2 xmm6, zmm7, 0x02                  ; reduce
-    vpxorq      xmm6, xmm6, xmm5                    ; reduce: what the end differs by
-    vpshufb     xmm6, xmm6, [rdx + r13 - 32]        ; reduce: at the end
-    vpshufb     xmm5, xmm5, [rdx + r13 + 144]       ; reduce: in front
-    vpxorq      xmm5, xmm5, xmm6                    ; reduce: the last 16 bytes
-    vmovdqu64   [r12 + r13 - 16], xmm5              ; reduce: written
+    vextracti64x2 xmm4, zmm5, 0x02                  ; reduce
+    vpxorq      xmm4, xmm4, xmm3                    ; reduce: what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + r13 - 32]        ; reduce: at the end
+    vpshufb     xmm3, xmm3, [rdx + r13 + 144]       ; reduce: in front
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: the last 16 bytes
+    vmovdqu64   [r12 + r13 - 16], xmm3              ; reduce: written
     jmp         .part_written_done                  ; reduce
 .part_written_under_33:
     cmp         r13, 0x11
     jb          .part_written_under_17              ; reduce
-    vmovdqu64   [r12], xmm7                         ; reduce: written
+    vmovdqu64   [r12], xmm5                         ; reduce: written
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]  ; reduce
-    vextracti64x2 xmm5, zmm7, 0x01                  ; reduce
-    vpxorq      xmm5, xmm5, xmm7                    ; reduce: what the end differs by
-    vpshufb     xmm5, xmm5, [rdx + r13 - 16]        ; reduce: at the end
-    vpshufb     xmm6, xmm7, [rdx + r13 + 160]       ; reduce: in front
-    vpxorq      xmm5, xmm6, xmm5                    ; reduce: the last 16 bytes
-    vmovdqu64   [r12 + r13 - 16], xmm5              ; reduce: written
+    vextracti64x2 xmm3, zmm5, 0x01                  ; reduce
+    vpxorq      xmm3, xmm3, xmm5                    ; reduce: what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + r13 - 16]        ; reduce: at the end
+    vpshufb     xmm4, xmm5, [rdx + r13 + 160]       ; reduce: in front
+    vpxorq      xmm3, xmm4, xmm3                    ; reduce: the last 16 bytes
+    vmovdqu64   [r12 + r13 - 16], xmm3              ; reduce: written
     jmp         .part_written_done                  ; reduce
 .part_written_under_17:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .part_written_under_16              ; reduce
-    vmovdqu64   [r12], xmm7                         ; reduce: written
+    vmovdqu64   [r12], xmm5                         ; reduce: written
     jmp         .part_written_done                  ; reduce
 .part_written_under_16:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x08
     jb          .part_written_under_8               ; reduce
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]  ; reduce
-    vpextrq     [r12], xmm7, 0x00                   ; reduce: the first bytes
-    vpshufb     xmm5, xmm7, [rdx + r13 + 8]         ; reduce: the last bytes
-    vpextrq     [r12 + r13 - 8], xmm5, 0x00         ; reduce: the last bytes
+    vpextrq     [r12], xmm5, 0x00                   ; reduce: the first bytes
+    vpshufb     xmm3, xmm5, [rdx + r13 + 8]         ; reduce: the last bytes
+    vpextrq     [r12 + r13 - 8], xmm3, 0x00         ; reduce: the last bytes
     jmp         .part_written_done                  ; reduce
 .part_written_under_8:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x04
     jb          .part_written_under_4               ; reduce
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]  ; reduce
-    vmovd       [r12], xmm7                         ; reduce: the first bytes
-    vpshufb     xmm5, xmm7, [rdx + r13 + 12]        ; reduce: the last bytes
-    vmovd       [r12 + r13 - 4], xmm5               ; reduce: the last bytes
+    vmovd       [r12], xmm5                         ; reduce: the first bytes
+    vpshufb     xmm3, xmm5, [rdx + r13 + 12]        ; reduce: the last bytes
+    vmovd       [r12 + r13 - 4], xmm3               ; reduce: the last bytes
     jmp         .part_written_done                  ; reduce
 .part_written_under_4:
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]  ; reduce
-    vpextrb     byte [r12], xmm7, 0x00              ; reduce: the first bytes
+    vpextrb     byte [r12], xmm5, 0x00              ; reduce: the first bytes
     mov         rsi, r13
     shr         rsi, 0x01                           ; reduce
-    vpshufb     xmm5, xmm7, [rdx + rsi + 16]        ; reduce
-    vpextrb     byte [r12 + rsi], xmm5, 0x00        ; reduce: byte n >> 1
-    vpshufb     xmm5, xmm7, [rdx + r13 + 15]        ; reduce: the last bytes
-    vpextrb     byte [r12 + r13 - 1], xmm5, 0x00    ; reduce: the last bytes
+    vpshufb     xmm3, xmm5, [rdx + rsi + 16]        ; reduce
+    vpextrb     byte [r12 + rsi], xmm3, 0x00        ; reduce: byte n >> 1
+    vpshufb     xmm3, xmm5, [rdx + r13 + 15]        ; reduce: the last bytes
+    vpextrb     byte [r12 + r13 - 1], xmm3, 0x00    ; reduce: the last bytes
     jmp         .part_written_done                  ; reduce
 .part_written_longest:
-    vextracti64x2 xmm5, zmm7, 0x02                  ; reduce
-    vmovdqu64   [r12], ymm7                         ; reduce: written
-    vmovdqu64   [r12 + 32], xmm5                    ; reduce: written
+    vextracti64x2 xmm3, zmm5, 0x02                  ; reduce
+    vmovdqu64   [r12], ymm5                         ; reduce: written
+    vmovdqu64   [r12 + 32], xmm3                    ; reduce: written
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]  ; reduce
-    vextracti64x2 xmm6, zmm7, 0x03                  ; reduce
-    vpxorq      xmm6, xmm6, xmm5                    ; reduce: what the end differs by
-    vpshufb     xmm6, xmm6, [rdx + r13 - 48]        ; reduce: at the end
-    vpshufb     xmm5, xmm5, [rdx + r13 + 128]       ; reduce: in front
-    vpxorq      xmm5, xmm5, xmm6                    ; reduce: the last 16 bytes
-    vmovdqu64   [r12 + r13 - 16], xmm5              ; reduce: written
+    vextracti64x2 xmm4, zmm5, 0x03                  ; reduce
+    vpxorq      xmm4, xmm4, xmm3                    ; reduce: what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + r13 - 48]        ; reduce: at the end
+    vpshufb     xmm3, xmm3, [rdx + r13 + 128]       ; reduce: in front
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: the last 16 bytes
+    vmovdqu64   [r12 + r13 - 16], xmm3              ; reduce: written
 .part_written_done:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x02
     jb          .part_chosen                        ; reduce
-    vpandq      zmm8, zmm7, [rcx + 112]             ; reduce: zero-padded
+    vpandq      zmm6, zmm5, [rcx + 112]             ; reduce: zero-padded
 .part_chosen:
-    vpshufb     zmm5, zmm8, zmm0                    ; reduce: C
-    vpxorq      zmm5, zmm5, zmm2                    ; reduce: A = X + C
+    vpshufb     zmm3, zmm6, zmm0                    ; reduce: C
+    vpxorq      zmm3, zmm3, zmm2                    ; reduce: A = X + C
     vpxorq      xmm2, xmm2, xmm2                    ; reduce: X counts once
-    vpxorq      zmm6, zmm5, [rbp]                   ; reduce: T = A + C1
-    vpxorq      zmm7, zmm5, [rbp + 640]             ; reduce: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; reduce: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; reduce: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; reduce: U0·U1
-    vpxorq      zmm3, zmm3, zmm5                    ; reduce: S += it
-    vpxorq      zmm4, zmm4, zmm6                    ; reduce: LO += it
-    vpxorq      zmm22, zmm22, zmm7                  ; reduce: HI += it
+    vpxorq      zmm4, zmm3, [rbp]                   ; reduce: T = A + C1
+    vpxorq      zmm5, zmm3, [rbp + 640]             ; reduce: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; reduce: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; reduce: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; reduce: U0·U1
+    vpxorq      zmm20, zmm20, zmm3                  ; reduce: S += it
+    vpxorq      zmm21, zmm21, zmm4                  ; reduce: LO += it
+    vpxorq      zmm22, zmm22, zmm5                  ; reduce: HI += it
     mov         rcx, r13
     add         rcx, 0x0f                           ; reduce
     shr         rcx, 0x04                           ; reduce: blocks, the partial one too
-    vmovq       xmm5, rcx                           ; reduce
-    vpaddd      zmm31, zmm31, zmm5                  ; reduce: blocks done
+    vmovq       xmm3, rcx                           ; reduce
+    vpaddd      zmm23, zmm23, zmm3                  ; reduce: blocks done
     cmp         r13, 0x31
     jae         .written                            ; reduce
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x01
     je          .written                            ; reduce
     cmp         r11, 0x02
@@ -1462,25 +1525,25 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     je          .summed                             ; reduce
     mov         rcx, r15
     shl         rcx, 0x03                           ; reduce: bits
-    vmovq       xmm5, rcx                           ; reduce
+    vmovq       xmm3, rcx                           ; reduce
     shl         r8, 0x03                            ; reduce: bits
-    vmovq       xmm6, r8                            ; reduce
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; reduce: bits of both lengths, bytes reversed
-    vpxorq      xmm2, xmm5, xmm2                    ; reduce: the lengths
-    vpxorq      xmm5, xmm2, [rdi + 560]             ; reduce: T = A + C1
-    vpxorq      xmm6, xmm2, [rdi + 1200]            ; reduce: U = A + C2
+    vmovq       xmm4, r8                            ; reduce
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; reduce: bits of both lengths, bytes reversed
+    vpxorq      xmm2, xmm3, xmm2                    ; reduce: the lengths
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; reduce: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; reduce: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; reduce: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; reduce: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; reduce: U0·U1
-    vpxorq      zmm3, zmm3, zmm2                    ; reduce: S += it
-    vpxorq      zmm4, zmm4, zmm5                    ; reduce: LO += it
-    vpxorq      zmm22, zmm22, zmm6                  ; reduce: HI += it
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; reduce: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; reduce: U0·U1
+    vpxorq      zmm20, zmm20, zmm2                  ; reduce: S += it
+    vpxorq      zmm21, zmm21, zmm3                  ; reduce: LO += it
+    vpxorq      zmm22, zmm22, zmm4                  ; reduce: HI += it
 .summed:
-    vpxorq      zmm2, zmm4, zmm3                    ; reduce: LO += S
-    vpclmulqdq  zmm4, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm2, zmm21, zmm20                  ; reduce: LO += S
+    vpclmulqdq  zmm3, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm22, zmm3, zmm2, 0x96             ; reduce: + HI
-    vpxorq      zmm2, zmm4, zmm22                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm22, zmm20, zmm2, 0x96            ; reduce: + HI
+    vpxorq      zmm2, zmm3, zmm22                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
@@ -1507,7 +1570,7 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     pop         rbx                                 ; callee-saved
     ret
 .text_done:
-    vpshufb     xmm1, xmm31, xmm0                   ; counter block
+    vpshufb     xmm1, xmm23, xmm0                   ; counter block
     vmovdqu64   [r10], xmm1                         ; counter block
     vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rax], xmm0                         ; X
@@ -1524,7 +1587,6 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
 .given:
     lea         rcx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
     sub         rcx, r10
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jae         .given_longest
     cmp         r10, 0x08
@@ -1551,6 +1613,7 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r15, 0x10
     jb          .clear_last
 .clear_blocks:
@@ -1565,7 +1628,6 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     sub         rax, r15
     cmp         r15, 0x08
     jae         .clear_few_longest
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r15, 0x04
     jb          .clear_few_under_4
     lea         rax, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
