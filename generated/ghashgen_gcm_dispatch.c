@@ -746,14 +746,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -803,16 +803,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x36),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1196,14 +1196,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
