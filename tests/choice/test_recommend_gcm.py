@@ -205,7 +205,7 @@ def test_packets_share_the_set_up_of_their_key_twelve_at_a_time() -> None:
     # Two keys of 300 cycles each, and twelve messages.
     assert advice.speed
     assert advice.speed.cycles == 2 * 300 + 12 * 150 + 0.1 * IMIX_BYTES
-    assert "12/6 of key set-up and sealing 7 messages" in "\n".join(lines(advice))
+    assert "2 key set-ups and sealing 7 messages" in "\n".join(lines(advice))
 
 
 def test_parts_are_for_kernels_without_whole_messages_too() -> None:
@@ -326,6 +326,10 @@ def test_the_verb_shows_sizes_of_keys_apart_and_says_what_for(
         (("--family", "hash", "--key", "128"), "family hash has no --key"),
         (("--op", "ghash", "--key", "128"), "no family of kernels has both --op and --key"),
         (("--op", "ghash", "--use", "bulk"), "family hash has no use 'bulk'"),
+        (
+            ("--use", "segments", "--messages-per-key", "2"),
+            "use segments is decided by key set-up alone; leave out --messages-per-key",
+        ),
         (("--family", "gcm", "--use", "bilk"), "family gcm has no use 'bilk'; did you mean bulk"),
         (("--use", "bilk"), "no family has a use 'bilk'; did you mean bulk? choose one of "),
         (("--key", "192",), "lists no kernel for key 192"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.output.dispatcher import recorded
-from ghashgen.records.core import FIXED_SIZES, messages_of, size_name
+from ghashgen.records.core import FIXED_SIZES, INIT_MODES, messages_of, size_name
 from ghashgen.records.cpus import CORES, title_of
 from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
@@ -123,8 +124,12 @@ def COMMAND(
     title = title_of(here.cpu, here.features)
     say(here.cpu if title in here.cpu else f"{here.cpu}: {title}")
     show(_table(question, found))
-    known = "" if use in question.dispatched else "; the dispatcher does not know this use"
-    say(f"use {use.name} ({use.title}){known}")
+    unknown = ""
+    if use not in question.dispatched:
+        by_name = use.name in {one.name for one in question.dispatched}
+        what = "how many messages a key has" if by_name else "this use"
+        unknown = f"; the dispatcher does not know {what}"
+    say(f"use {use.name} ({use.title}){unknown}")
     for value, advice in found.items():
         if len(found) > 1:
             say(f"{question.given} {value}:")
@@ -189,7 +194,13 @@ def _use(question: Question, name: str, messages: int | None, size: int | None) 
             f"family {question.family} has no use {wanted!r}", choose_one(wanted, known)
         )
     use = question.use(wanted)
-    return use if messages is None else replace(use, messages=messages)
+    if messages is None:
+        return use
+    if all(INIT_MODES.issuperset(modes) for modes in use.modes):
+        raise GhashgenError(
+            f"use {use.name} is decided by key set-up alone", "leave out --messages-per-key"
+        )
+    return replace(use, messages=messages)
 
 
 def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candidate]]:
@@ -303,8 +314,11 @@ def _stored(record: str) -> str:
 
 def _said(speed: Speed, other: str, ways: Mapping[str, str]) -> list[str]:
     """Return a figure in words; `other` names another CPU that it was measured on."""
-    share = f"{messages_of(speed.mode)}/{speed.messages} of "
-    with_setup = f"{share if share != '1/1 of ' else ''}key set-up and " if speed.messages else ""
+    with_setup = ""
+    if speed.messages:
+        keys = Fraction(messages_of(speed.mode), speed.messages)
+        share = f"{keys} key set-ups" if keys.denominator == 1 else f"{keys} of key set-up"
+        with_setup = f"{'key set-up' if keys == 1 else share} and "
     cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
     fixed = speed.mode in FIXED_SIZES
     at = "" if fixed else f" at {size_name(speed.size)}"
