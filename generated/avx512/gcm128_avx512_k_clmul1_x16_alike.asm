@@ -913,112 +913,117 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     cmp         r9, 256
     jb          .rest
 .groups:
-    vmovdqu64   zmm13, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm14, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
+    vmovdqu64   zmm13, [rel gcm128_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm14, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
+    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x16_alike_words_0]  ; words_0
+    vpaddd      zmm16, zmm28, [rel gcm128_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm16, zmm16, zmm0                  ; counter block
+    vpxorq      zmm25, zmm16, zmm2                  ; + k_0
+    vpshufd     zmm16, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm18, zmm28, zmm0                  ; AES: counter block
-    vmovdqu64   zmm19, [rcx + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm20, zmm28, zmm15                 ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; C3·H^2: C
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm28, zmm16                 ; AES: 8 blocks ahead
-    vmovdqu64   zmm22, [rcx + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^1: C
-    vpaddd      zmm23, zmm28, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm28, zmm28, zmm14                 ; AES: the next counters
-    vpclmulqdq  zmm24, zmm19, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm22, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm19, zmm19, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm22, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vpternlogq  zmm27, zmm19, zmm24, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm20, zmm4                  ; AES: round 2
-    vmovdqu64   zmm20, [rcx + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpshufb     zmm20, zmm20, zmm0                  ; C2·H^3: C
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vpshufd     zmm17, zmm28, 0x00                  ; AES
+    vmovdqu64   zmm18, [rcx + 128]                  ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm28, zmm28, zmm13                 ; AES: the next counters
+    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^2: C
+    vpaddd      zmm17, zmm17, zmm15                 ; AES: four registers' numbers
+    vmovdqu64   zmm19, [rcx + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: as in memory
+    vpshufb     zmm19, zmm19, zmm0                  ; C4·H^1: C
+    vpxorq      zmm17, zmm17, zmm16                 ; AES: + k_0
+    vpclmulqdq  zmm26, zmm18, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vmovdqa64   zmm20, zmm25
+    vpshufd     zmm20{k1}, zmm17, 0xff              ; AES
+    vmovdqa64   zmm21, zmm25
+    vpshufd     zmm21{k1}, zmm17, 0xaa              ; AES
+    vpclmulqdq  zmm22, zmm18, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vmovdqa64   zmm23, zmm25
+    vpshufd     zmm23{k1}, zmm17, 0x55              ; AES
+    vpclmulqdq  zmm24, zmm19, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpshufd     zmm25{k1}, zmm17, 0x00              ; AES
+    vpternlogq  zmm26, zmm22, zmm24, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm17, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm18, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm23, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm22, zmm25, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm19, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vpternlogq  zmm27, zmm18, zmm23, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm18, zmm21, zmm4                  ; AES: round 2
+    vmovdqu64   zmm21, [rcx + 64]                   ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vpshufb     zmm21, zmm21, zmm0                  ; C2·H^3: C
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm19, [rdi + 256], 0x01     ; C4·H^1: A1·B0
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm22, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm25, zmm20, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
+    vpclmulqdq  zmm24, zmm21, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
+    vpternlogq  zmm26, zmm23, zmm24, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm19, zmm19, [rdi + 256], 0x11     ; C4·H^1: A1·B1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm20, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpternlogq  zmm27, zmm22, zmm24, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm23, zmm21, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
+    vpternlogq  zmm27, zmm19, zmm23, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 5
+    vmovdqu64   zmm20, [rcx]                        ; C1·H^4: C, bytes as in memory
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vmovdqu64   zmm22, [rcx]                        ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpshufb     zmm22, zmm22, zmm0                  ; C1·H^4: C
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpxorq      zmm1, zmm22, zmm1                   ; C1·H^4: A = X + C
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
+    vpshufb     zmm20, zmm20, zmm0                  ; C1·H^4: C
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
+    vpxorq      zmm1, zmm20, zmm1                   ; C1·H^4: A = X + C
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm22, zmm20, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm24, zmm1, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vpternlogq  zmm26, zmm22, zmm24, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm20, zmm21, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm23, zmm1, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm20, zmm20, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm23, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm23, zmm1, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vpternlogq  zmm27, zmm20, zmm23, 0x96           ; C1·H^4: HI += it
+    vpternlogq  zmm26, zmm20, zmm23, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm20, zmm21, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm22, zmm1, [rdi + 448], 0x10      ; C1·H^4: A0·K1
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm21, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm21, zmm1, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vpxorq      zmm21, zmm26, zmm21                 ; C1·H^4: LO += it
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
+    vpternlogq  zmm27, zmm20, zmm22, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm20, zmm1, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vpxorq      zmm20, zmm26, zmm20                 ; C1·H^4: LO += it
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
     vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vpshufd     zmm23, zmm21, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vpxorq      zmm24, zmm12, [rcx]                 ; AES: k_Nr + text
-    vpternlogq  zmm27, zmm1, zmm23, 0x96            ; reduce: + HI
-    vaesenclast zmm1, zmm18, zmm24                  ; AES: last round: the other text
-    vpclmulqdq  zmm18, zmm21, zmm17, 0x10           ; reduce: LO0·Q'
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
+    vpshufd     zmm22, zmm20, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm23, zmm12, [rcx]                 ; AES: k_Nr + text
+    vpternlogq  zmm27, zmm1, zmm22, 0x96            ; reduce: + HI
+    vaesenclast zmm1, zmm17, zmm23                  ; AES: last round: the other text
     vmovdqu64   [r8], zmm1                          ; AES: written
-    vpxorq      zmm1, zmm12, [rcx + 64]             ; AES: k_Nr + text
-    vpxorq      zmm18, zmm18, zmm27                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm1, zmm19, zmm1                   ; AES: last round: the other text
-    vextracti64x4 ymm19, zmm18, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r8 + 64], zmm1                     ; AES: written
-    vpxorq      zmm1, zmm12, [rcx + 128]            ; AES: k_Nr + text
-    vpxorq      ymm18, ymm18, ymm19                 ; reduce: add up the lanes
-    vaesenclast zmm1, zmm20, zmm1                   ; AES: last round: the other text
-    vextracti64x2 xmm19, ymm18, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r8 + 128], zmm1                    ; AES: written
-    vpxorq      zmm20, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vpxorq      xmm1, xmm18, xmm19                  ; reduce: add up the lanes
-    vaesenclast zmm18, zmm22, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm18                   ; AES: written
+    vpclmulqdq  zmm1, zmm20, zmm14, 0x10            ; reduce: LO0·Q'
+    vpxorq      zmm17, zmm12, [rcx + 64]            ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, zmm27                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm17                    ; AES: written
+    vextracti64x4 ymm17, zmm1, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm19, zmm12, [rcx + 128]           ; AES: k_Nr + text
+    vpxorq      ymm1, ymm1, ymm17                   ; reduce: add up the lanes
+    vaesenclast zmm17, zmm18, zmm19                 ; AES: last round: the other text
+    vextracti64x2 xmm18, ymm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 128], zmm17                   ; AES: written
+    vpxorq      zmm17, zmm12, [rcx + 192]           ; AES: k_Nr + text
+    vpxorq      xmm1, xmm1, xmm18                   ; reduce: add up the lanes
+    vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm17                   ; AES: written
     add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256
@@ -1053,9 +1058,9 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     add         rdi, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jb          .tail_after_block
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
     vmovdqu64   zmm13, [r10]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm13, zmm13, zmm0                  ; C·H^i: C
@@ -1076,6 +1081,7 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
 .tail_rest:
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r11
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x31
     jae         .tail_last_longest
     cmp         r11, 0x21
@@ -1094,7 +1100,6 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; with them
     jmp         .tail_last_done
 .tail_last_under_17:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_last_under_16
     vmovdqu64   xmm13, [r10]                        ; whole blocks
@@ -1157,9 +1162,9 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     vextracti64x2 xmm13, ymm1, 0x01                 ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm13                   ; reduce: add up the lanes
     vpxorq      xmm13, xmm13, xmm13                 ; reduce
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
     jb          .under_2                            ; reduce
     vpshufb     zmm13, zmm28, zmm0                  ; AES: counter block
@@ -1217,14 +1222,12 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]  ; AES
     sub         rax, r9                             ; AES
     cmp         r9, 0x31
     jae         .given_longest                      ; AES
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
     vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
@@ -1241,19 +1244,18 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
     vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
     vmovq       xmm13, [rcx]                        ; AES: the first bytes
     vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
     vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
     vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
@@ -1302,9 +1304,9 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
     vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
     vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
     vmovdqu64   [r8], ymm3                          ; AES: written
@@ -1333,7 +1335,6 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
     vmovdqu64   [r8], xmm3                          ; AES: written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
@@ -1360,7 +1361,6 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
     vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
     vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
     vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_longest:
     vextracti64x2 xmm2, zmm3, 0x02                  ; AES

@@ -1627,136 +1627,142 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     cmp         r9, 320
     jb          .rest
 .groups:
-    vmovdqu64   zmm13, [rel gcm128_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm14, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; blocks_4
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; blocks_8
-    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
+    vmovdqu64   zmm13, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
+    vmovdqu64   zmm14, [rel gcm128_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
+    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x20_short_words_0]  ; words_0
+    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x20_short_words_1]  ; words_1
+    vpaddd      zmm17, zmm30, [rel gcm128_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm17, zmm17, zmm0                  ; counter block
+    vpxorq      zmm27, zmm17, zmm2                  ; + k_0
+    vpshufd     zmm17, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .group:
-    vpshufb     zmm19, zmm30, zmm0                  ; AES: counter block
-    vmovdqu64   zmm20, [rcx + 128]                  ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm21, zmm30, zmm16                 ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^3: C
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm30, zmm17                 ; AES: 8 blocks ahead
-    vmovdqu64   zmm23, [rcx + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^2: C
-    vpaddd      zmm24, zmm30, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpaddd      zmm25, zmm30, zmm14                 ; AES: 16 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpaddd      zmm30, zmm30, zmm15                 ; AES: the next counters
-    vpclmulqdq  zmm27, zmm23, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm29, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm23, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpternlogq  zmm29, zmm20, zmm26, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm20, zmm22, zmm3                  ; AES: round 1
-    vmovdqu64   zmm22, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vpshufb     zmm22, zmm22, zmm0                  ; C5·H^1: C
+    vpshufd     zmm18, zmm30, 0x00                  ; AES
+    vmovdqu64   zmm19, [rcx + 128]                  ; C3·H^3: C, bytes as in memory
+    vpaddd      zmm30, zmm30, zmm13                 ; AES: the next counters
+    vpshufb     zmm19, zmm19, zmm0                  ; C3·H^3: C
+    vpaddd      zmm20, zmm18, zmm15                 ; AES: four registers' numbers
+    vmovdqu64   zmm21, [rcx + 192]                  ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: as in memory
+    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^2: C
+    vpxorq      zmm20, zmm20, zmm17                 ; AES: + k_0
+    vmovdqa64   zmm22, zmm27
+    vpshufd     zmm22{k1}, zmm20, 0xff              ; AES
+    vpclmulqdq  zmm28, zmm19, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vmovdqa64   zmm23, zmm27
+    vpshufd     zmm23{k1}, zmm20, 0xaa              ; AES
+    vpclmulqdq  zmm24, zmm19, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vmovdqa64   zmm25, zmm27
+    vpshufd     zmm25{k1}, zmm20, 0x55              ; AES
+    vmovdqa64   zmm26, zmm27
+    vpshufd     zmm26{k1}, zmm20, 0x00              ; AES
+    vpclmulqdq  zmm20, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpaddd      zmm18, zmm18, zmm16                 ; AES: four registers' numbers
+    vpternlogq  zmm28, zmm24, zmm20, 0x96           ; C5·H^1: LO += it
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: as in memory
+    vpxorq      zmm18, zmm18, zmm17                 ; AES: + k_0
+    vpclmulqdq  zmm29, zmm19, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpshufd     zmm27{k1}, zmm18, 0xff              ; AES
+    vpclmulqdq  zmm18, zmm19, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm19, zmm22, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm20, zmm21, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm22, zmm23, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm25, zmm3                  ; AES: round 1
+    vpternlogq  zmm29, zmm18, zmm20, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm18, zmm26, zmm3                  ; AES: round 1
+    vmovdqu64   zmm20, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
+    vaesenc     zmm24, zmm27, zmm3                  ; AES: round 1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm23, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm22, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vpshufb     zmm20, zmm20, zmm0                  ; C5·H^1: C
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm25, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm26, zmm20, [rdi + 768], 0x00     ; C5·H^1: A0·K0
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^4: LO += it
+    vpternlogq  zmm28, zmm25, zmm26, 0x96           ; C2·H^4: LO += it
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm23, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm26, zmm22, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm21, zmm21, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm20, [rdi + 768], 0x10     ; C5·H^1: A0·K1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vpternlogq  zmm29, zmm23, zmm26, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 3
+    vpternlogq  zmm29, zmm21, zmm25, 0x96           ; C2·H^4: HI += it
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vmovdqu64   zmm25, [rcx + 64]                   ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^4: C
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm22, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vmovdqu64   zmm21, [rcx + 64]                   ; C2·H^4: C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vpshufb     zmm21, zmm21, zmm0                  ; C2·H^4: C
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm25, zmm20, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm22, zmm22, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vpclmulqdq  zmm26, zmm21, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
+    vpternlogq  zmm28, zmm25, zmm26, 0x96           ; C1·H^5: LO += it
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm26, zmm25, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
+    vpclmulqdq  zmm20, zmm20, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpternlogq  zmm29, zmm22, zmm26, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vmovdqu64   zmm22, [rcx]                        ; C1·H^5: C, bytes as in memory
+    vpclmulqdq  zmm25, zmm21, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
+    vpternlogq  zmm29, zmm20, zmm25, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm20, zmm23, zmm8                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
+    vmovdqu64   zmm23, [rcx]                        ; C1·H^5: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vpshufb     zmm22, zmm22, zmm0                  ; C1·H^5: C
+    vpshufb     zmm23, zmm23, zmm0                  ; C1·H^5: C
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vpxorq      zmm1, zmm22, zmm1                   ; C1·H^5: A = X + C
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
+    vpxorq      zmm1, zmm23, zmm1                   ; C1·H^5: A = X + C
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm22, zmm25, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vpclmulqdq  zmm23, zmm21, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm26, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm25, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vpternlogq  zmm28, zmm22, zmm26, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
+    vpternlogq  zmm28, zmm23, zmm25, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm22, zmm25, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vpclmulqdq  zmm21, zmm21, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm23, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm25, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vpternlogq  zmm29, zmm22, zmm25, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
+    vpternlogq  zmm29, zmm21, zmm23, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm21, zmm22, zmm11                 ; AES: round 9
     vpclmulqdq  zmm22, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
     vpxorq      zmm22, zmm28, zmm22                 ; C1·H^5: LO += it
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
+    vaesenc     zmm23, zmm24, zmm11                 ; AES: round 9
     vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpxorq      zmm25, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm25                 ; AES: last round: the other text
-    vpshufd     zmm25, zmm22, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm24, zmm12, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm24                 ; AES: last round: the other text
+    vpshufd     zmm24, zmm22, 0x4e                  ; reduce: (LO1, LO0)
     vmovdqu64   [r8], zmm19                         ; AES: written
-    vpternlogq  zmm29, zmm1, zmm25, 0x96            ; reduce: + HI
-    vpxorq      zmm1, zmm12, [rcx + 64]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
-    vpclmulqdq  zmm19, zmm22, zmm18, 0x10           ; reduce: LO0·Q'
+    vpxorq      zmm19, zmm12, [rcx + 64]            ; AES: k_Nr + text
+    vpternlogq  zmm29, zmm1, zmm24, 0x96            ; reduce: + HI
+    vaesenclast zmm1, zmm21, zmm19                  ; AES: last round: the other text
+    vpclmulqdq  zmm19, zmm22, zmm14, 0x10           ; reduce: LO0·Q'
     vmovdqu64   [r8 + 64], zmm1                     ; AES: written
-    vpxorq      zmm1, zmm19, zmm29                  ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm19, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
-    vextracti64x4 ymm20, zmm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r8 + 128], zmm19                   ; AES: written
-    vpxorq      zmm19, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vpxorq      ymm1, ymm1, ymm20                   ; reduce: add up the lanes
-    vaesenclast zmm19, zmm24, zmm19                 ; AES: last round: the other text
-    vextracti64x2 xmm20, ymm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r8 + 192], zmm19                   ; AES: written
-    vpxorq      zmm19, zmm12, [rcx + 256]           ; AES: k_Nr + text
-    vpxorq      xmm1, xmm1, xmm20                   ; reduce: add up the lanes
-    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm19                   ; AES: written
+    vpxorq      zmm1, zmm12, [rcx + 128]            ; AES: k_Nr + text
+    vpxorq      zmm19, zmm19, zmm29                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm1, zmm20, zmm1                   ; AES: last round: the other text
+    vextracti64x4 ymm20, zmm19, 0x01                ; reduce: upper lanes
+    vmovdqu64   [r8 + 128], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm12, [rcx + 192]            ; AES: k_Nr + text
+    vpxorq      ymm19, ymm19, ymm20                 ; reduce: add up the lanes
+    vaesenclast zmm1, zmm18, zmm1                   ; AES: last round: the other text
+    vextracti64x2 xmm18, ymm19, 0x01                ; reduce: upper lanes
+    vmovdqu64   [r8 + 192], zmm1                    ; AES: written
+    vpxorq      zmm20, zmm12, [rcx + 256]           ; AES: k_Nr + text
+    vpxorq      xmm1, xmm19, xmm18                  ; reduce: add up the lanes
+    vaesenclast zmm18, zmm23, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm18                   ; AES: written
     add         rcx, 320                            ; next group
     add         r8, 320
     sub         r9, 320
@@ -1791,9 +1797,9 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     add         rdi, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jb          .tail_after_block
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
     vmovdqu64   zmm13, [r10]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm13, zmm13, zmm0                  ; C·H^i: C
@@ -1814,7 +1820,6 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
 .tail_rest:
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rax, r11
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x31
     jae         .tail_last_longest
     cmp         r11, 0x21
@@ -1833,6 +1838,7 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; with them
     jmp         .tail_last_done
 .tail_last_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_last_under_16
     vmovdqu64   xmm13, [r10]                        ; whole blocks
@@ -1895,9 +1901,9 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vextracti64x2 xmm13, ymm1, 0x01                 ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm13                   ; reduce: add up the lanes
     vpxorq      xmm13, xmm13, xmm13                 ; reduce
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written                            ; reduce
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .under_4                            ; reduce
     vpshufb     zmm13, zmm30, zmm0                  ; AES: counter block
@@ -2021,12 +2027,14 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
     sub         rax, r9                             ; AES
     cmp         r9, 0x31
     jae         .given_longest                      ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
     vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
@@ -2043,18 +2051,19 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
     vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
     vmovq       xmm13, [rcx]                        ; AES: the first bytes
     vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
     vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
     vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
@@ -2103,9 +2112,9 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
     vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
     vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
     vmovdqu64   [r8], ymm3                          ; AES: written
@@ -2134,6 +2143,7 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
     vmovdqu64   [r8], xmm3                          ; AES: written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
@@ -2160,6 +2170,7 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
     vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
     vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_longest:
     vextracti64x2 xmm2, zmm3, 0x02                  ; AES

@@ -1805,209 +1805,213 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     cmp         r9, 512
     jb          .rest
 .groups:
-    vmovdqu64   zmm13, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm14, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; blocks_24
+    vmovdqu64   zmm13, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; blocks_32
+    vmovdqu64   zmm14, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vpaddd      zmm15, zmm31, [rel gcm128_avx512_k_clmul1_x32_short_minus_4]  ; the counters to come
+    vpshufb     zmm15, zmm15, zmm0                  ; counter block
+    vpxorq      zmm27, zmm15, zmm2                  ; + k_0
+    vpshufd     zmm15, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .group:
-    vpshufb     zmm17, zmm31, zmm0                  ; AES: counter block
-    vmovdqu64   zmm18, [rcx + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm19, zmm31, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^6: C
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm31, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm21, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm31, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^5: C
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm18, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm23, zmm31, zmm14                 ; AES: 16 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm18, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm25, zmm31, zmm15                 ; AES: 20 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm21, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm27, zmm31, zmm16                 ; AES: 24 blocks ahead
-    vpternlogq  zmm29, zmm24, zmm26, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm24, zmm27, zmm0                  ; AES: counter block
-    vpaddd      zmm26, zmm31, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm30, zmm18, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpclmulqdq  zmm27, zmm21, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpternlogq  zmm30, zmm18, zmm27, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm18, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm22, zmm2                  ; AES: + k_0
-    vmovdqu64   zmm22, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpshufb     zmm22, zmm22, zmm0                  ; C5·H^4: C
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm21, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm22, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
+    vpshufd     zmm16, zmm31, 0x00                  ; AES
+    vmovdqu64   zmm17, [rcx + 128]                  ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm31, zmm31, zmm13                 ; AES: the next counters
+    vpshufb     zmm17, zmm17, zmm0                  ; C3·H^6: C
+    vpaddd      zmm18, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_words_0]  ; AES: four registers' numbers
+    vmovdqu64   zmm19, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: as in memory
+    vpshufb     zmm19, zmm19, zmm0                  ; C4·H^5: C
+    vpxorq      zmm18, zmm18, zmm15                 ; AES: + k_0
+    vmovdqa64   zmm20, zmm27
+    vpshufd     zmm20{k1}, zmm18, 0xff              ; AES
+    vpclmulqdq  zmm29, zmm17, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vmovdqa64   zmm21, zmm27
+    vpshufd     zmm21{k1}, zmm18, 0xaa              ; AES
+    vmovdqa64   zmm22, zmm27
+    vpshufd     zmm22{k1}, zmm18, 0x55              ; AES
+    vpclmulqdq  zmm23, zmm17, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vmovdqa64   zmm24, zmm27
+    vpshufd     zmm24{k1}, zmm18, 0x00              ; AES
+    vpclmulqdq  zmm18, zmm19, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpaddd      zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_words_1]  ; AES: four registers' numbers
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: as in memory
+    vpternlogq  zmm29, zmm23, zmm18, 0x96           ; C5·H^4: LO += it
+    vpxorq      zmm16, zmm16, zmm15                 ; AES: + k_0
+    vpclmulqdq  zmm30, zmm17, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vmovdqa64   zmm18, zmm27
+    vpshufd     zmm18{k1}, zmm16, 0xff              ; AES
+    vmovdqa64   zmm23, zmm27
+    vpshufd     zmm23{k1}, zmm16, 0xaa              ; AES
+    vpclmulqdq  zmm17, zmm17, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vmovdqa64   zmm25, zmm27
+    vpshufd     zmm25{k1}, zmm16, 0x55              ; AES
+    vpclmulqdq  zmm26, zmm19, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpshufd     zmm27{k1}, zmm16, 0x00              ; AES
+    vpternlogq  zmm30, zmm17, zmm26, 0x96           ; C5·H^4: HI += it
+    vaesenc     zmm16, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm21, zmm3                  ; AES: round 1
+    vmovdqu64   zmm20, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vaesenc     zmm21, zmm22, zmm3                  ; AES: round 1
+    vpshufb     zmm20, zmm20, zmm0                  ; C5·H^4: C
+    vaesenc     zmm22, zmm24, zmm3                  ; AES: round 1
     vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm21, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vpclmulqdq  zmm24, zmm19, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm20, [rdi + 960], 0x00     ; C5·H^4: A0·K0
     vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm22, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vpternlogq  zmm30, zmm21, zmm27, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm21, zmm26, zmm3                  ; AES: round 1
+    vaesenc     zmm28, zmm27, zmm3                  ; AES: round 1
+    vpternlogq  zmm29, zmm24, zmm26, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm19, zmm19, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vmovdqu64   zmm26, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vpshufb     zmm26, zmm26, zmm0                  ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm22, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C7·H^2: LO += it
+    vpclmulqdq  zmm24, zmm20, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vpternlogq  zmm30, zmm19, zmm24, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm23, zmm4                  ; AES: round 2
+    vmovdqu64   zmm23, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 2
+    vaesenc     zmm25, zmm28, zmm4                  ; AES: round 2
+    vpshufb     zmm23, zmm23, zmm0                  ; C6·H^3: C
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm26, zmm20, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm22, zmm22, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpternlogq  zmm30, zmm22, zmm27, 0x96           ; C7·H^2: HI += it
-    vaesenc     zmm22, zmm25, zmm5                  ; AES: round 3
-    vmovdqu64   zmm25, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpshufb     zmm25, zmm25, zmm0                  ; C7·H^2: C
+    vpclmulqdq  zmm28, zmm23, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm20, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm26, zmm23, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
+    vpternlogq  zmm30, zmm20, zmm26, 0x96           ; C7·H^2: HI += it
     vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 384], 0x01     ; C6·H^3: A1·B0
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm25, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 4
+    vmovdqu64   zmm21, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vpshufb     zmm21, zmm21, zmm0                  ; C7·H^2: C
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm23, [rdi + 384], 0x01     ; C6·H^3: A1·B0
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, [rdi + 384], 0x11     ; C6·H^3: A1·B1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm25, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vpclmulqdq  zmm28, zmm21, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vmovdqu64   zmm26, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
+    vpclmulqdq  zmm23, zmm23, [rdi + 384], 0x11     ; C6·H^3: A1·B1
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpshufb     zmm26, zmm26, zmm0                  ; C8·H^1: C
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm25, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
+    vpclmulqdq  zmm26, zmm21, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
+    vpternlogq  zmm30, zmm23, zmm26, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
+    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 5
+    vmovdqu64   zmm24, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
+    vpshufb     zmm24, zmm24, zmm0                  ; C8·H^1: C
     vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm26, zmm21, [rdi + 448], 0x01     ; C7·H^2: A1·B0
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm25, zmm25, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm26, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm28, zmm24, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm21, zmm21, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm26, zmm24, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vmovdqu64   zmm25, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^7: C
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
+    vpternlogq  zmm30, zmm21, zmm26, 0x96           ; C2·H^7: HI += it
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm27, zmm26, [rdi + 512], 0x01     ; C8·H^1: A1·B0
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
+    vmovdqu64   zmm21, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm28, zmm25, [rdi + 768], 0x00     ; C2·H^7: A0·K0
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
+    vpshufb     zmm21, zmm21, zmm0                  ; C2·H^7: C
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm26, zmm24, [rdi + 512], 0x01     ; C8·H^1: A1·B0
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm28, zmm21, [rdi + 768], 0x00     ; C2·H^7: A0·K0
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm26, [rdi + 512], 0x11     ; C8·H^1: A1·B1
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm25, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm24, zmm24, [rdi + 512], 0x11     ; C8·H^1: A1·B1
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vmovdqu64   zmm26, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vpshufb     zmm26, zmm26, zmm0                  ; C1·H^8: C
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm26, zmm21, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
+    vpternlogq  zmm30, zmm24, zmm26, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
+    vaesenc     zmm24, zmm25, zmm10                 ; AES: round 8
+    vmovdqu64   zmm25, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpxorq      zmm1, zmm26, zmm1                   ; C1·H^8: A = X + C
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm25, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^8: C
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm1, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpxorq      zmm1, zmm25, zmm1                   ; C1·H^8: A = X + C
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm25, zmm21, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm26, zmm1, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vpxorq      zmm26, zmm12, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm17, zmm17, zmm26                 ; AES: last round: the other text
-    vpclmulqdq  zmm26, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vmovdqu64   [r8], zmm17                         ; AES: written
-    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm17, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vpclmulqdq  zmm19, zmm1, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vmovdqu64   [r8 + 64], zmm17                    ; AES: written
+    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C1·H^8: LO += it
+    vpxorq      zmm25, zmm12, [rcx]                 ; AES: k_Nr + text
+    vpclmulqdq  zmm21, zmm21, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vaesenclast zmm16, zmm16, zmm25                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm16                         ; AES: written
+    vpclmulqdq  zmm16, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vpxorq      zmm25, zmm12, [rcx + 64]            ; AES: k_Nr + text
+    vpternlogq  zmm30, zmm21, zmm16, 0x96           ; C1·H^8: HI += it
+    vaesenclast zmm16, zmm17, zmm25                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
+    vpclmulqdq  zmm16, zmm1, [rdi + 64], 0x01       ; C1·H^8: A1·B0
     vpxorq      zmm17, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vpxorq      zmm19, zmm29, zmm19                 ; C1·H^8: LO += it
-    vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vmovdqu64   [r8 + 128], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vpshufd     zmm18, zmm19, 0x4e                  ; reduce: (LO1, LO0)
     vaesenclast zmm17, zmm20, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm17                   ; AES: written
-    vpternlogq  zmm30, zmm1, zmm18, 0x96            ; reduce: + HI
-    vpxorq      zmm1, zmm12, [rcx + 256]            ; AES: k_Nr + text
-    vpclmulqdq  zmm17, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm1, zmm23, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm1                    ; AES: written
-    vpxorq      zmm1, zmm17, zmm30                  ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm17, zmm12, [rcx + 320]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm29, zmm16                 ; C1·H^8: LO += it
+    vmovdqu64   [r8 + 128], zmm17                   ; AES: written
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpxorq      zmm17, zmm12, [rcx + 192]           ; AES: k_Nr + text
     vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
-    vextracti64x4 ymm18, zmm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r8 + 320], zmm17                   ; AES: written
-    vpxorq      ymm1, ymm1, ymm18                   ; reduce: add up the lanes
-    vpxorq      zmm17, zmm12, [rcx + 384]           ; AES: k_Nr + text
-    vaesenclast zmm17, zmm24, zmm17                 ; AES: last round: the other text
-    vextracti64x2 xmm18, ymm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r8 + 384], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm12, [rcx + 448]           ; AES: k_Nr + text
-    vpxorq      xmm1, xmm1, xmm18                   ; reduce: add up the lanes
-    vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm17                   ; AES: written
+    vpshufd     zmm20, zmm16, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [r8 + 192], zmm17                   ; AES: written
+    vpternlogq  zmm30, zmm1, zmm20, 0x96            ; reduce: + HI
+    vpxorq      zmm1, zmm12, [rcx + 256]            ; AES: k_Nr + text
+    vaesenclast zmm1, zmm18, zmm1                   ; AES: last round: the other text
+    vpclmulqdq  zmm16, zmm16, zmm14, 0x10           ; reduce: LO0·Q'
+    vmovdqu64   [r8 + 256], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm16, zmm30                  ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm16, zmm12, [rcx + 320]           ; AES: k_Nr + text
+    vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
+    vextracti64x4 ymm17, zmm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 320], zmm16                   ; AES: written
+    vpxorq      zmm16, zmm12, [rcx + 384]           ; AES: k_Nr + text
+    vpxorq      ymm1, ymm1, ymm17                   ; reduce: add up the lanes
+    vaesenclast zmm16, zmm23, zmm16                 ; AES: last round: the other text
+    vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 384], zmm16                   ; AES: written
+    vpxorq      zmm16, zmm12, [rcx + 448]           ; AES: k_Nr + text
+    vpxorq      xmm1, xmm1, xmm17                   ; reduce: add up the lanes
+    vaesenclast zmm16, zmm24, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 448], zmm16                   ; AES: written
     add         rcx, 512                            ; next group
     add         r8, 512
     sub         r9, 512
     cmp         r9, 512
     jae         .group
 .after_group:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
@@ -2036,7 +2040,6 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     add         rdi, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jb          .tail_after_block
 .tail_block:
@@ -2054,6 +2057,7 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     cmp         r11, 0x40
     jae         .tail_block
 .tail_after_block:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
@@ -2061,6 +2065,7 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     sub         rax, r11
     cmp         r11, 0x31
     jae         .tail_last_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x21
     jb          .tail_last_under_33
     vmovdqu64   ymm13, [r10]                        ; whole blocks
@@ -2077,18 +2082,19 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; with them
     jmp         .tail_last_done
 .tail_last_under_17:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_last_under_16
     vmovdqu64   xmm13, [r10]                        ; whole blocks
     jmp         .tail_last_done
 .tail_last_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x08
     jb          .tail_last_under_8
     vmovq       xmm13, [r10]                        ; the first bytes
     vmovq       xmm14, [r10 + r11 - 8]              ; the last bytes
     vpshufb     xmm14, xmm14, [rax + 24]            ; in their places
     vporq       xmm13, xmm13, xmm14                 ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_last_done
 .tail_last_under_8:
     cmp         r11, 0x04
@@ -2140,9 +2146,9 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vextracti64x2 xmm13, ymm1, 0x01                 ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm13                   ; reduce: add up the lanes
     vpxorq      xmm13, xmm13, xmm13                 ; reduce
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .under_4                            ; reduce
     vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
@@ -2266,14 +2272,12 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm128_avx512_k_clmul1_x32_short_bytes]  ; AES
     sub         rax, r9                             ; AES
     cmp         r9, 0x31
     jae         .given_longest                      ; AES
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
     vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
@@ -2290,19 +2294,18 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
     vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
     vmovq       xmm13, [rcx]                        ; AES: the first bytes
     vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
     vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
     vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
@@ -2351,9 +2354,9 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
     vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
     vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
     vmovdqu64   [r8], ymm3                          ; AES: written
@@ -2382,7 +2385,6 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
     vmovdqu64   [r8], xmm3                          ; AES: written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
@@ -2409,7 +2411,6 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
     vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
     vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_longest:
     vextracti64x2 xmm2, zmm3, 0x02                  ; AES

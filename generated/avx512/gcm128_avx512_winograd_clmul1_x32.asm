@@ -1377,223 +1377,226 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     cmp         r9, 512
     jb          .rest
 .groups:
-    vmovdqu64   zmm13, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
-    vmovdqu64   zmm14, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; blocks_16
-    vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; blocks_20
+    vmovdqu64   zmm13, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; blocks_32
+    vpaddd      zmm14, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_minus_4]  ; the counters to come
+    vpshufb     zmm14, zmm14, zmm0                  ; counter block
+    vpxorq      zmm27, zmm14, zmm2                  ; + k_0
+    vpshufd     zmm14, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .group:
-    vpshufb     zmm21, zmm31, zmm0                  ; AES: counter block
+    vpshufd     zmm15, zmm31, 0x00                  ; AES
     vmovdqu64   zmm16, [rcx + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpaddd      zmm31, zmm31, zmm13                 ; AES: the next counters
     vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
-    vpshufb     zmm22, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm17, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm23, zmm18, zmm0                  ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm0                  ; C4·H^5: C
-    vpaddd      zmm18, zmm31, zmm13                 ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm18, zmm0                  ; AES: counter block
-    vmovdqu64   zmm18, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpaddd      zmm19, zmm31, zmm14                 ; AES: 16 blocks ahead
-    vpshufb     zmm26, zmm19, zmm0                  ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^4: C
-    vpaddd      zmm19, zmm31, zmm15                 ; AES: 20 blocks ahead
-    vpclmulqdq  zmm29, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
-    vpshufb     zmm27, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm25, zmm17, zmm17, 0x10           ; C4·H^5: A0·A1
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm18, zmm18, 0x10           ; C5·H^4: A0·A1
-    vpaddd      zmm20, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpternlogq  zmm29, zmm25, zmm28, 0x96           ; C6·H^3: S += it
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
-    vpxorq      zmm25, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm25, zmm25, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm25, zmm17, [rdi + 256]           ; C4·H^5: T = A + C1
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm2                  ; AES: + k_0
-    vpxorq      zmm28, zmm18, [rdi + 320]           ; C5·H^4: T = A + C1
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpaddd      zmm17, zmm15, [rel gcm128_avx512_winograd_clmul1_x32_words_0]  ; AES: four registers' numbers
+    vmovdqu64   zmm18, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: as in memory
+    vpshufb     zmm18, zmm18, zmm0                  ; C4·H^5: C
+    vpxorq      zmm17, zmm17, zmm14                 ; AES: + k_0
+    vmovdqa64   zmm19, zmm27
+    vpshufd     zmm19{k1}, zmm17, 0xff              ; AES
+    vmovdqu64   zmm20, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vmovdqa64   zmm21, zmm27
+    vpshufd     zmm21{k1}, zmm17, 0xaa              ; AES
+    vpshufb     zmm20, zmm20, zmm0                  ; C5·H^4: C
+    vmovdqa64   zmm22, zmm27
+    vpshufd     zmm22{k1}, zmm17, 0x55              ; AES
+    vmovdqa64   zmm23, zmm27
+    vpshufd     zmm23{k1}, zmm17, 0x00              ; AES
+    vpclmulqdq  zmm28, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
+    vpaddd      zmm15, zmm15, [rel gcm128_avx512_winograd_clmul1_x32_words_1]  ; AES: four registers' numbers
+    vpclmulqdq  zmm17, zmm18, zmm18, 0x10           ; C4·H^5: A0·A1
+    vpshufb     zmm15, zmm15, zmm0                  ; AES: as in memory
+    vpxorq      zmm15, zmm15, zmm14                 ; AES: + k_0
+    vpclmulqdq  zmm24, zmm20, zmm20, 0x10           ; C5·H^4: A0·A1
+    vmovdqa64   zmm25, zmm27
+    vpshufd     zmm25{k1}, zmm15, 0xff              ; AES
+    vpternlogq  zmm28, zmm17, zmm24, 0x96           ; C6·H^3: S += it
+    vmovdqa64   zmm17, zmm27
+    vpshufd     zmm17{k1}, zmm15, 0xaa              ; AES
+    vmovdqa64   zmm24, zmm27
+    vpshufd     zmm24{k1}, zmm15, 0x55              ; AES
+    vpxorq      zmm26, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpshufd     zmm27{k1}, zmm15, 0x00              ; AES
+    vpclmulqdq  zmm29, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
+    vaesenc     zmm15, zmm19, zmm3                  ; AES: round 1
+    vpxorq      zmm19, zmm18, [rdi + 256]           ; C4·H^5: T = A + C1
     vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpternlogq  zmm30, zmm25, zmm28, 0x96           ; C6·H^3: LO += it
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C4·H^5: T0·T1
     vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpxorq      zmm16, zmm16, [rdi + 832]           ; C3·H^6: U = A + C2
+    vpxorq      zmm26, zmm20, [rdi + 320]           ; C5·H^4: T = A + C1
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 1
-    vaesenc     zmm26, zmm27, zmm3                  ; AES: round 1
-    vpxorq      zmm27, zmm17, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm17, zmm19, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm19, zmm27, zmm27, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpxorq      zmm27, zmm18, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm18, zmm22, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm27, zmm27, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vpternlogq  zmm16, zmm19, zmm22, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm19, zmm25, zmm4                  ; AES: round 2
-    vmovdqu64   zmm25, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm22, zmm26, zmm4                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C5·H^4: T0·T1
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpternlogq  zmm29, zmm19, zmm26, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm19, zmm24, zmm3                  ; AES: round 1
+    vaesenc     zmm24, zmm27, zmm3                  ; AES: round 1
+    vpxorq      zmm16, zmm16, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm30, zmm16, zmm16, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm16, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
+    vpxorq      zmm18, zmm18, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm22, zmm23, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm23, zmm25, zmm4                  ; AES: round 2
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vpshufb     zmm25, zmm25, zmm0                  ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vmovdqu64   zmm26, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpshufb     zmm26, zmm26, zmm0                  ; C7·H^2: C
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vpxorq      zmm20, zmm20, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
+    vpternlogq  zmm30, zmm18, zmm20, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vmovdqu64   zmm18, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 3
+    vpshufb     zmm18, zmm18, zmm0                  ; C6·H^3: C
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 3
+    vmovdqu64   zmm23, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpxorq      zmm27, zmm25, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vpxorq      zmm28, zmm26, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vpshufb     zmm23, zmm23, zmm0                  ; C7·H^2: C
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm18, zmm18, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm23, zmm23, 0x10           ; C7·H^2: A0·A1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vpxorq      zmm25, zmm25, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vpternlogq  zmm28, zmm25, zmm26, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vpxorq      zmm25, zmm18, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
+    vpxorq      zmm26, zmm23, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
+    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpxorq      zmm26, zmm26, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: U0·U1
+    vpxorq      zmm18, zmm18, [rdi + 1024]          ; C6·H^3: U = A + C2
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
     vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vmovdqu64   zmm25, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6·H^3: U0·U1
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
+    vpxorq      zmm23, zmm23, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C7·H^2: U0·U1
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
+    vpternlogq  zmm30, zmm18, zmm23, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm18, zmm20, zmm8                  ; AES: round 6
+    vmovdqu64   zmm20, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vpshufb     zmm25, zmm25, zmm0                  ; C8·H^1: C
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vmovdqu64   zmm26, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^7: C
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C8·H^1: A0·A1
+    vpshufb     zmm20, zmm20, zmm0                  ; C8·H^1: C
     vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
+    vmovdqu64   zmm23, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
+    vpshufb     zmm23, zmm23, zmm0                  ; C2·H^7: C
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm25, zmm20, zmm20, 0x10           ; C8·H^1: A0·A1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vpxorq      zmm27, zmm25, [rdi + 512]           ; C8·H^1: T = A + C1
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
+    vpclmulqdq  zmm26, zmm23, zmm23, 0x10           ; C2·H^7: A0·A1
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
+    vpternlogq  zmm28, zmm25, zmm26, 0x96           ; C1·H^8: S += it
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpxorq      zmm28, zmm26, [rdi + 128]           ; C2·H^7: T = A + C1
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
+    vpxorq      zmm25, zmm20, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
+    vpxorq      zmm26, zmm23, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: T0·T1
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vpxorq      zmm25, zmm25, [rdi + 1152]          ; C8·H^1: U = A + C2
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
+    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vpxorq      zmm26, zmm26, [rdi + 768]           ; C2·H^7: U = A + C2
+    vpxorq      zmm20, zmm20, [rdi + 1152]          ; C8·H^1: U = A + C2
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
+    vpxorq      zmm23, zmm23, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C2·H^7: U0·U1
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vmovdqu64   zmm25, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^8: C
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vpxorq      zmm1, zmm25, zmm1                   ; C1·H^8: A = X + C
+    vpternlogq  zmm30, zmm20, zmm23, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 9
+    vaesenc     zmm21, zmm22, zmm11                 ; AES: round 9
+    vmovdqu64   zmm22, [rcx]                        ; C1·H^8: C, bytes as in memory
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm25, zmm1, zmm1, 0x10             ; C1·H^8: A0·A1
-    vpxorq      zmm26, zmm12, [rcx]                 ; AES: k_Nr + text
-    vpxorq      zmm25, zmm29, zmm25                 ; C1·H^8: S += it
-    vaesenclast zmm21, zmm21, zmm26                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm21                         ; AES: written
-    vpxorq      zmm21, zmm1, [rdi + 64]             ; C1·H^8: T = A + C1
-    vpxorq      zmm26, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C1·H^8: T0·T1
-    vaesenclast zmm18, zmm18, zmm26                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm18                    ; AES: written
-    vpternlogq  zmm30, zmm21, zmm25, 0x96           ; reduce: LO += S
-    vpxorq      zmm18, zmm12, [rcx + 128]           ; AES: k_Nr + text
+    vpshufb     zmm22, zmm22, zmm0                  ; C1·H^8: C
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vaesenc     zmm23, zmm24, zmm11                 ; AES: round 9
+    vpxorq      zmm1, zmm22, zmm1                   ; C1·H^8: A = X + C
+    vpxorq      zmm22, zmm12, [rcx]                 ; AES: k_Nr + text
+    vpclmulqdq  zmm24, zmm1, zmm1, 0x10             ; C1·H^8: A0·A1
+    vaesenclast zmm15, zmm15, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm15                         ; AES: written
+    vpxorq      zmm15, zmm28, zmm24                 ; C1·H^8: S += it
+    vpxorq      zmm22, zmm12, [rcx + 64]            ; AES: k_Nr + text
+    vpxorq      zmm24, zmm1, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenclast zmm16, zmm16, zmm22                 ; AES: last round: the other text
+    vpclmulqdq  zmm22, zmm24, zmm24, 0x10           ; C1·H^8: T0·T1
+    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
+    vpxorq      zmm16, zmm12, [rcx + 128]           ; AES: k_Nr + text
+    vpternlogq  zmm29, zmm22, zmm15, 0x96           ; reduce: LO += S
+    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
     vpxorq      zmm1, zmm1, [rdi + 704]             ; C1·H^8: U = A + C2
-    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm18                   ; AES: written
+    vmovdqu64   [r8 + 128], zmm16                   ; AES: written
+    vpxorq      zmm16, zmm12, [rcx + 192]           ; AES: k_Nr + text
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: U0·U1
-    vpxorq      zmm18, zmm12, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
-    vpternlogq  zmm16, zmm1, zmm25, 0x96            ; reduce: HI += S
-    vmovdqu64   [r8 + 192], zmm18                   ; AES: written
-    vpclmulqdq  zmm1, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm18, zmm12, [rcx + 256]           ; AES: k_Nr + text
-    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vpshufd     zmm19, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [r8 + 256], zmm18                   ; AES: written
-    vpternlogq  zmm19, zmm16, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm1, zmm12, [rcx + 320]            ; AES: k_Nr + text
-    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
-    vextracti64x4 ymm16, zmm19, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r8 + 320], zmm1                    ; AES: written
-    vpxorq      ymm1, ymm19, ymm16                  ; reduce: add up the lanes
-    vpxorq      zmm16, zmm12, [rcx + 384]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r8 + 384], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm12, [rcx + 448]           ; AES: k_Nr + text
-    vpternlogq  xmm1, xmm17, [rdi + 1344], 0x96     ; reduce: minus the key terms
     vaesenclast zmm16, zmm20, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm16                   ; AES: written
+    vpternlogq  zmm30, zmm1, zmm15, 0x96            ; reduce: HI += S
+    vmovdqu64   [r8 + 192], zmm16                   ; AES: written
+    vpxorq      zmm1, zmm12, [rcx + 256]            ; AES: k_Nr + text
+    vpclmulqdq  zmm15, zmm29, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
+    vpshufd     zmm16, zmm29, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [r8 + 256], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm12, [rcx + 320]            ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm30, zmm15, 0x96           ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm1, zmm17, zmm1                   ; AES: last round: the other text
+    vextracti64x4 ymm15, zmm16, 0x01                ; reduce: upper lanes
+    vmovdqu64   [r8 + 320], zmm1                    ; AES: written
+    vpxorq      zmm17, zmm12, [rcx + 384]           ; AES: k_Nr + text
+    vpxorq      ymm1, ymm16, ymm15                  ; reduce: add up the lanes
+    vaesenclast zmm15, zmm19, zmm17                 ; AES: last round: the other text
+    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 384], zmm15                   ; AES: written
+    vpxorq      zmm15, zmm12, [rcx + 448]           ; AES: k_Nr + text
+    vpternlogq  xmm1, xmm16, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vaesenclast zmm15, zmm23, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 448], zmm15                   ; AES: written
     add         rcx, 512                            ; next group
     add         r8, 512
     sub         r9, 512
     cmp         r9, 512
     jae         .group
 .after_group:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
     mov         r10, rcx
     mov         r11, r9
-    lea         rbx, [r11 + 15]
-    and         rbx, -16
-    lea         rax, [rdi + 576]
-    sub         rax, rbx                            ; H^m
-    vmovdqu64   xmm13, [rax + 1280]                 ; R_m: the key terms of H^m … H^1
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    lea         rax, [r11 + 15]
+    and         rax, -16
+    lea         rdi, [rdi + 576]
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm13, [rdi + 1280]                 ; R_m: the key terms of H^m … H^1
     cmp         r11, 0x40
     jae         .tail_first
     vpxorq      xmm14, xmm14, xmm14
@@ -1603,49 +1606,49 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
 .tail_first:
     vmovdqu64   zmm14, [r10]                        ; C·H^m: C, bytes as in memory
     vpshufb     zmm14, zmm14, zmm0                  ; C·H^m: C
-    vpxorq      zmm14, zmm14, zmm1                  ; C·H^m: A = X + C
-    vpxorq      zmm15, zmm14, [rax]                 ; C·H^m: T = A + C1
-    vpxorq      zmm1, zmm14, [rax + 640]            ; C·H^m: U = A + C2
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C·H^m: A0·A1
+    vpxorq      zmm1, zmm14, zmm1                   ; C·H^m: A = X + C
+    vpxorq      zmm15, zmm1, [rdi]                  ; C·H^m: T = A + C1
+    vpxorq      zmm16, zmm1, [rdi + 640]            ; C·H^m: U = A + C2
+    vpclmulqdq  zmm14, zmm1, zmm1, 0x10             ; C·H^m: A0·A1
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^m: T0·T1
-    vpclmulqdq  zmm19, zmm1, zmm1, 0x10             ; C·H^m: U0·U1
+    vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C·H^m: U0·U1
     vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
-    add         rax, 0x40                           ; the next powers
+    add         rdi, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
     cmp         r11, 0x40
     jb          .tail_after_block
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
     vmovdqu64   zmm16, [r10]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm16, zmm16, zmm0                  ; C·H^i: C
-    vpxorq      zmm17, zmm16, [rax]                 ; C·H^i: T = A + C1
-    vpxorq      zmm18, zmm16, [rax + 640]           ; C·H^i: U = A + C2
+    vpxorq      zmm17, zmm16, [rdi]                 ; C·H^i: T = A + C1
+    vpxorq      zmm18, zmm16, [rdi + 640]           ; C·H^i: U = A + C2
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: A0·A1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
     vpxorq      zmm14, zmm14, zmm16                 ; C·H^i: S += it
     vpxorq      zmm15, zmm15, zmm17                 ; C·H^i: LO += it
     vpxorq      zmm19, zmm19, zmm18                 ; C·H^i: HI += it
-    add         rax, 0x40                           ; the next powers
+    add         rdi, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
     cmp         r11, 0x40
     jae         .tail_block
 .tail_after_block:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
-    lea         rdi, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
-    sub         rdi, r11
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]
+    sub         rax, r11
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x31
     jae         .tail_last_longest
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x21
     jb          .tail_last_under_33
     vmovdqu64   ymm16, [r10]                        ; whole blocks
     vmovdqu64   xmm17, [r10 + r11 - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdi + 64]            ; those of the last block, zero-padded
+    vpshufb     xmm17, xmm17, [rax + 64]            ; those of the last block, zero-padded
     vinserti64x2 zmm16, zmm16, xmm17, 0x02          ; with them
     jmp         .tail_last_done
 .tail_last_under_33:
@@ -1653,7 +1656,7 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     jb          .tail_last_under_17
     vmovdqu64   xmm16, [r10]                        ; whole blocks
     vmovdqu64   xmm17, [r10 + r11 - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdi + 48]            ; those of the last block, zero-padded
+    vpshufb     xmm17, xmm17, [rax + 48]            ; those of the last block, zero-padded
     vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; with them
     jmp         .tail_last_done
 .tail_last_under_17:
@@ -1662,12 +1665,11 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     vmovdqu64   xmm16, [r10]                        ; whole blocks
     jmp         .tail_last_done
 .tail_last_under_16:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x08
     jb          .tail_last_under_8
     vmovq       xmm16, [r10]                        ; the first bytes
     vmovq       xmm17, [r10 + r11 - 8]              ; the last bytes
-    vpshufb     xmm17, xmm17, [rdi + 24]            ; in their places
+    vpshufb     xmm17, xmm17, [rax + 24]            ; in their places
     vporq       xmm16, xmm16, xmm17                 ; zero-padded
     jmp         .tail_last_done
 .tail_last_under_8:
@@ -1675,7 +1677,7 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     jb          .tail_last_under_4
     vmovd       xmm16, [r10]                        ; the first bytes
     vmovd       xmm17, [r10 + r11 - 4]              ; the last bytes
-    vpshufb     xmm17, xmm17, [rdi + 20]            ; in their places
+    vpshufb     xmm17, xmm17, [rax + 20]            ; in their places
     vporq       xmm16, xmm16, xmm17                 ; zero-padded
     jmp         short .tail_last_done
 .tail_last_under_4:
@@ -1694,19 +1696,19 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     mov         r10d, 0x00                          ; no byte stays
     vpslldq     xmm17, xmm17, 0x02
     vporq       xmm16, xmm16, xmm17
-    vpandq      xmm16, xmm16, [rdi + 112]           ; zero-padded
+    vpandq      xmm16, xmm16, [rax + 112]           ; zero-padded
     jmp         .tail_last_done
 .tail_last_longest:
     vmovdqu64   ymm16, [r10]                        ; whole blocks
     vinserti64x2 zmm16, zmm16, [r10 + 32], 0x02     ; and the third
     vmovdqu64   xmm17, [r10 + r11 - 16]             ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdi + 80]            ; those of the last block, zero-padded
+    vpshufb     xmm17, xmm17, [rax + 80]            ; those of the last block, zero-padded
     vinserti64x2 zmm16, zmm16, xmm17, 0x03          ; with them
 .tail_last_done:
     vpshufb     zmm16, zmm16, zmm0                  ; C
     vpxorq      zmm1, zmm16, zmm1                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm16, zmm1, [rax]                  ; C·H^i: T = A + C1
-    vpxorq      zmm17, zmm1, [rax + 640]            ; C·H^i: U = A + C2
+    vpxorq      zmm16, zmm1, [rdi]                  ; C·H^i: T = A + C1
+    vpxorq      zmm17, zmm1, [rdi + 640]            ; C·H^i: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: U0·U1
@@ -1724,9 +1726,9 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     vextracti64x2 xmm14, ymm1, 0x01                 ; reduce: upper lanes
     vpternlogq  xmm1, xmm14, xmm13, 0x96            ; reduce: minus the key terms
     vpxorq      xmm13, xmm13, xmm13                 ; reduce
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written                            ; reduce
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .under_4                            ; reduce
     vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
@@ -1850,12 +1852,14 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]  ; AES
     sub         rax, r9                             ; AES
     cmp         r9, 0x31
     jae         .given_longest                      ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
     vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
@@ -1872,18 +1876,19 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
     vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
     vmovq       xmm13, [rcx]                        ; AES: the first bytes
     vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
     vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
     vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
@@ -1930,76 +1935,78 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
     vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpandq      zmm13, zmm2, [rax + 112]            ; AES: zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
+    vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
-    vmovdqu64   [r8], ymm2                          ; AES: written
-    vextracti64x2 xmm3, zmm2, 0x01                  ; AES
+    vmovdqu64   [r8], ymm3                          ; AES: written
+    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]  ; AES
-    vextracti64x2 xmm2, zmm2, 0x02                  ; AES
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 32]         ; AES: at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 144]        ; AES: in front
-    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
+    vextracti64x2 xmm3, zmm3, 0x02                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
     vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_33:
     cmp         r9, 0x11
     jb          .written_under_17                   ; AES
-    vmovdqu64   [r8], xmm2                          ; AES: written
+    vmovdqu64   [r8], xmm3                          ; AES: written
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]  ; AES
-    vextracti64x2 xmm3, zmm2, 0x01                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 16]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 160]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
+    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm3, xmm3, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
     vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_17:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
-    vmovdqu64   [r8], xmm2                          ; AES: written
+    vmovdqu64   [r8], xmm3                          ; AES: written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
     jb          .written_under_8                    ; AES
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]  ; AES
-    vpextrq     [r8], xmm2, 0x00                    ; AES: the first bytes
-    vpshufb     xmm2, xmm2, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8], xmm3, 0x00                    ; AES: the first bytes
+    vpshufb     xmm2, xmm3, [rax + r9 + 8]          ; AES: the last bytes
     vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_8:
     cmp         r9, 0x04
     jb          .written_under_4                    ; AES
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]  ; AES
-    vmovd       [r8], xmm2                          ; AES: the first bytes
-    vpshufb     xmm2, xmm2, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8], xmm3                          ; AES: the first bytes
+    vpshufb     xmm2, xmm3, [rax + r9 + 12]         ; AES: the last bytes
     vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_4:
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]  ; AES
-    vpextrb     byte [r8], xmm2, 0x00               ; AES: the first bytes
+    vpextrb     byte [r8], xmm3, 0x00               ; AES: the first bytes
     mov         rcx, r9
     shr         rcx, 0x01                           ; AES
-    vpshufb     xmm3, xmm2, [rax + rcx + 16]        ; AES
-    vpextrb     byte [r8 + rcx], xmm3, 0x00         ; AES: byte n >> 1
-    vpshufb     xmm2, xmm2, [rax + r9 + 15]         ; AES: the last bytes
+    vpshufb     xmm2, xmm3, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
     vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_longest:
-    vextracti64x2 xmm3, zmm2, 0x02                  ; AES
-    vmovdqu64   [r8], ymm2                          ; AES: written
-    vmovdqu64   [r8 + 32], xmm3                     ; AES: written
+    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
+    vmovdqu64   [r8], ymm3                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm2                     ; AES: written
     lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_bytes]  ; AES
-    vextracti64x2 xmm2, zmm2, 0x03                  ; AES
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 48]         ; AES: at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 128]        ; AES: in front
-    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
+    vextracti64x2 xmm3, zmm3, 0x03                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
     vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
 .written_done:
     add         r9, 0x0f                            ; AES

@@ -1686,146 +1686,152 @@ gcm192_avx512_k_clmul1_x20_short_decrypt:
     cmp         r9, 320
     jb          .rest
 .groups:
-    vmovdqu64   zmm15, [rel gcm192_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm16, [rel gcm192_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm17, [rel gcm192_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
-    vmovdqu64   zmm18, [rel gcm192_avx512_k_clmul1_x20_short_blocks_4]  ; blocks_4
-    vmovdqu64   zmm19, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; blocks_8
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm15, [rel gcm192_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
+    vmovdqu64   zmm16, [rel gcm192_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
+    vmovdqu64   zmm17, [rel gcm192_avx512_k_clmul1_x20_short_words_0]  ; words_0
+    vpaddd      zmm18, zmm31, [rel gcm192_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm18, zmm18, zmm0                  ; counter block
+    vpxorq      zmm28, zmm18, zmm2                  ; + k_0
+    vpshufd     zmm18, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm20, zmm31, zmm0                  ; AES: counter block
-    vmovdqu64   zmm21, [rcx + 128]                  ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm22, zmm31, zmm18                 ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
-    vpaddd      zmm23, zmm31, zmm19                 ; AES: 8 blocks ahead
-    vmovdqu64   zmm24, [rcx + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm31, zmm15                 ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; C4·H^2: C
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm26, zmm31, zmm16                 ; AES: 16 blocks ahead
-    vpclmulqdq  zmm29, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpaddd      zmm31, zmm31, zmm17                 ; AES: the next counters
-    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpclmulqdq  zmm28, zmm24, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm24, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vpternlogq  zmm30, zmm21, zmm27, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm21, zmm26, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vmovdqu64   zmm26, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vpshufd     zmm19, zmm31, 0x00                  ; AES
+    vmovdqu64   zmm20, [rcx + 128]                  ; C3·H^3: C, bytes as in memory
+    vpaddd      zmm31, zmm31, zmm15                 ; AES: the next counters
+    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^3: C
+    vpaddd      zmm21, zmm19, zmm17                 ; AES: four registers' numbers
+    vmovdqu64   zmm22, [rcx + 192]                  ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: as in memory
+    vpxorq      zmm21, zmm21, zmm18                 ; AES: + k_0
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vmovdqa64   zmm23, zmm28
+    vpshufd     zmm23{k1}, zmm21, 0xff              ; AES
+    vmovdqa64   zmm24, zmm28
+    vpshufd     zmm24{k1}, zmm21, 0xaa              ; AES
+    vpclmulqdq  zmm29, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vmovdqa64   zmm25, zmm28
+    vpshufd     zmm25{k1}, zmm21, 0x55              ; AES
+    vmovdqa64   zmm26, zmm28
+    vpshufd     zmm26{k1}, zmm21, 0x00              ; AES
+    vpclmulqdq  zmm21, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm19, zmm19, [rel gcm192_avx512_k_clmul1_x20_short_words_1]  ; AES: four registers' numbers
+    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: as in memory
+    vpxorq      zmm19, zmm19, zmm18                 ; AES: + k_0
+    vpternlogq  zmm29, zmm21, zmm27, 0x96           ; C5·H^1: LO += it
+    vpshufd     zmm28{k1}, zmm19, 0xff              ; AES
+    vpclmulqdq  zmm30, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vaesenc     zmm19, zmm23, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm21, zmm24, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm25, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 1
+    vaesenc     zmm26, zmm28, zmm3                  ; AES: round 1
+    vpternlogq  zmm30, zmm20, zmm24, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 2
+    vmovdqu64   zmm21, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vpshufb     zmm26, zmm26, zmm0                  ; C5·H^1: C
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm24, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vpshufb     zmm21, zmm21, zmm0                  ; C5·H^1: C
+    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 2
+    vaesenc     zmm25, zmm26, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm26, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm21, [rdi + 768], 0x00     ; C5·H^1: A0·K0
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
+    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C2·H^4: LO += it
     vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm24, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm21, [rdi + 768], 0x10     ; C5·H^1: A0·K1
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
+    vpternlogq  zmm30, zmm22, zmm26, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm22, zmm25, zmm6                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
     vmovdqu64   zmm25, [rcx + 64]                   ; C2·H^4: C, bytes as in memory
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
     vpshufb     zmm25, zmm25, zmm0                  ; C2·H^4: C
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm26, [rdi + 320], 0x01     ; C5·H^1: A1·B0
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm25, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vpclmulqdq  zmm26, zmm21, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x00     ; C2·H^4: A0·K0
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
+    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^5: LO += it
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm21, zmm21, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm26, zmm25, [rdi + 576], 0x10     ; C2·H^4: A0·K1
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C1·H^5: HI += it
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vmovdqu64   zmm26, [rcx]                        ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
+    vpternlogq  zmm30, zmm21, zmm26, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm21, zmm24, zmm9                  ; AES: round 7
+    vmovdqu64   zmm24, [rcx]                        ; C1·H^5: C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
+    vpshufb     zmm24, zmm24, zmm0                  ; C1·H^5: C
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpshufb     zmm26, zmm26, zmm0                  ; C1·H^5: C
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vpxorq      zmm1, zmm26, zmm1                   ; C1·H^5: A = X + C
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm25, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vpxorq      zmm1, zmm24, zmm1                   ; C1·H^5: A = X + C
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm24, zmm25, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm26, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
+    vpternlogq  zmm29, zmm24, zmm26, 0x96           ; C1·H^5: LO += it
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm24, zmm25, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
+    vpclmulqdq  zmm25, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
-    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 10
+    vpternlogq  zmm30, zmm24, zmm25, 0x96           ; C1·H^5: HI += it
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm25, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
+    vpclmulqdq  zmm24, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vpxorq      zmm25, zmm29, zmm25                 ; C1·H^5: LO += it
+    vpxorq      zmm24, zmm29, zmm24                 ; C1·H^5: LO += it
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 11
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vpshufd     zmm26, zmm25, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm27, zmm14, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm27                 ; AES: last round: the other text
-    vpternlogq  zmm30, zmm1, zmm26, 0x96            ; reduce: + HI
-    vmovdqu64   [r8], zmm20                         ; AES: written
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
+    vpshufd     zmm25, zmm24, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm26, zmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm26                 ; AES: last round: the other text
+    vpternlogq  zmm30, zmm1, zmm25, 0x96            ; reduce: + HI
+    vmovdqu64   [r8], zmm19                         ; AES: written
     vpxorq      zmm1, zmm14, [rcx + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm20, zmm25, [rel gcm192_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
-    vpxorq      zmm20, zmm20, zmm30                 ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm19, zmm24, zmm16, 0x10           ; reduce: LO0·Q'
+    vaesenclast zmm1, zmm20, zmm1                   ; AES: last round: the other text
+    vpxorq      zmm19, zmm19, zmm30                 ; reduce: RES = fold(LO) + HI
     vmovdqu64   [r8 + 64], zmm1                     ; AES: written
     vpxorq      zmm1, zmm14, [rcx + 128]            ; AES: k_Nr + text
-    vextracti64x4 ymm22, zmm20, 0x01                ; reduce: upper lanes
+    vextracti64x4 ymm20, zmm19, 0x01                ; reduce: upper lanes
     vaesenclast zmm1, zmm23, zmm1                   ; AES: last round: the other text
     vmovdqu64   [r8 + 128], zmm1                    ; AES: written
-    vpxorq      ymm1, ymm20, ymm22                  ; reduce: add up the lanes
-    vpxorq      zmm20, zmm14, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
-    vextracti64x2 xmm22, ymm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r8 + 192], zmm20                   ; AES: written
-    vpxorq      xmm1, xmm1, xmm22                   ; reduce: add up the lanes
-    vpxorq      zmm20, zmm14, [rcx + 256]           ; AES: k_Nr + text
-    vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm20                   ; AES: written
+    vpxorq      ymm1, ymm19, ymm20                  ; reduce: add up the lanes
+    vpxorq      zmm19, zmm14, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
+    vextracti64x2 xmm20, ymm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r8 + 192], zmm19                   ; AES: written
+    vpxorq      xmm1, xmm1, xmm20                   ; reduce: add up the lanes
+    vpxorq      zmm19, zmm14, [rcx + 256]           ; AES: k_Nr + text
+    vaesenclast zmm19, zmm22, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm19                   ; AES: written
     add         rcx, 320                            ; next group
     add         r8, 320
     sub         r9, 320

@@ -1011,128 +1011,133 @@ gcm256_avx512_k_clmul1_x16_alike_decrypt:
     cmp         r9, 256
     jb          .rest
 .groups:
-    vmovdqu64   zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
+    vpaddd      zmm19, zmm31, [rel gcm256_avx512_k_clmul1_x16_alike_minus_4]  ; the counters to come
+    vpshufb     zmm19, zmm19, zmm0                  ; counter block
+    vpxorq      zmm26, zmm19, zmm2                  ; + k_0
+    vpshufd     zmm19, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm21, zmm31, zmm0                  ; AES: counter block
-    vmovdqu64   zmm22, [rcx + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm23, zmm31, zmm19                 ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C3·H^2: C
-    vpaddd      zmm24, zmm31, zmm20                 ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vmovdqu64   zmm25, [rcx + 192]                  ; C4·H^1: C, bytes as in memory
-    vpaddd      zmm26, zmm31, zmm17                 ; AES: 12 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpshufb     zmm25, zmm25, zmm0                  ; C4·H^1: C
-    vpaddd      zmm31, zmm31, zmm18                 ; AES: the next counters
-    vpclmulqdq  zmm29, zmm22, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm22, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm25, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^3: LO += it
+    vpshufd     zmm20, zmm31, 0x00                  ; AES
+    vmovdqu64   zmm21, [rcx + 128]                  ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm31, zmm31, zmm17                 ; AES: the next counters
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^2: C
+    vpaddd      zmm20, zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: as in memory
+    vmovdqu64   zmm22, [rcx + 192]                  ; C4·H^1: C, bytes as in memory
+    vpxorq      zmm20, zmm20, zmm19                 ; AES: + k_0
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^1: C
+    vmovdqa64   zmm23, zmm26
+    vpshufd     zmm23{k1}, zmm20, 0xff              ; AES
+    vmovdqa64   zmm24, zmm26
+    vpshufd     zmm24{k1}, zmm20, 0xaa              ; AES
+    vpclmulqdq  zmm29, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vmovdqa64   zmm25, zmm26
+    vpshufd     zmm25{k1}, zmm20, 0x55              ; AES
+    vpshufd     zmm26{k1}, zmm20, 0x00              ; AES
+    vpclmulqdq  zmm20, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm22, [rdi + 640], 0x00     ; C4·H^1: A0·K0
     vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm22, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vpternlogq  zmm29, zmm20, zmm27, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm20, zmm26, zmm3                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm30, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm25, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpternlogq  zmm30, zmm22, zmm27, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 3
-    vmovdqu64   zmm23, [rcx + 64]                   ; C2·H^3: C, bytes as in memory
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm22, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 3
-    vpshufb     zmm23, zmm23, zmm0                  ; C2·H^3: C
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm25, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vpternlogq  zmm30, zmm21, zmm27, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm21, zmm25, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vmovdqu64   zmm25, [rcx + 64]                   ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm23, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^4: LO += it
+    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^3: C
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm22, [rdi + 256], 0x01     ; C4·H^1: A1·B0
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
+    vpclmulqdq  zmm28, zmm25, [rdi + 512], 0x00     ; C2·H^3: A0·K0
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm25, zmm25, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm23, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^1: A1·B1
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 6
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm27, zmm25, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
+    vpternlogq  zmm30, zmm22, zmm27, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm22, zmm24, zmm9                  ; AES: round 7
+    vmovdqu64   zmm24, [rcx]                        ; C1·H^4: C, bytes as in memory
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vmovdqu64   zmm25, [rcx]                        ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^4: C
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vpxorq      zmm1, zmm25, zmm1                   ; C1·H^4: A = X + C
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
+    vpshufb     zmm24, zmm24, zmm0                  ; C1·H^4: C
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm25, zmm23, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm1, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vpxorq      zmm1, zmm24, zmm1                   ; C1·H^4: A = X + C
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm24, zmm25, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vpternlogq  zmm29, zmm25, zmm27, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm25, zmm26, zmm11                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm23, zmm23, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vpclmulqdq  zmm27, zmm1, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
+    vpternlogq  zmm29, zmm24, zmm27, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
+    vpclmulqdq  zmm24, zmm25, [rdi + 128], 0x11     ; C2·H^3: A1·B1
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm1, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vpternlogq  zmm30, zmm23, zmm26, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
+    vpclmulqdq  zmm25, zmm1, [rdi + 448], 0x10      ; C1·H^4: A0·K1
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
+    vpternlogq  zmm30, zmm24, zmm25, 0x96           ; C1·H^4: HI += it
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm23, zmm1, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 11
-    vpxorq      zmm23, zmm29, zmm23                 ; C1·H^4: LO += it
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
+    vpclmulqdq  zmm24, zmm1, [rdi + 64], 0x01       ; C1·H^4: A1·B0
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
+    vpxorq      zmm24, zmm29, zmm24                 ; C1·H^4: LO += it
     vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
     vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 12
-    vpshufd     zmm26, zmm23, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 13
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
+    vpshufd     zmm25, zmm24, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 13
     vaesenc     zmm22, zmm22, zmm15                 ; AES: round 13
-    vpternlogq  zmm30, zmm1, zmm26, 0x96            ; reduce: + HI
-    vaesenc     zmm1, zmm24, zmm15                  ; AES: round 13
-    vaesenc     zmm24, zmm25, zmm15                 ; AES: round 13
-    vpclmulqdq  zmm23, zmm23, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm25, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm21, zmm21, zmm25                 ; AES: last round: the other text
-    vpxorq      zmm23, zmm23, zmm30                 ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r8], zmm21                         ; AES: written
-    vpxorq      zmm21, zmm16, [rcx + 64]            ; AES: k_Nr + text
-    vextracti64x4 ymm25, zmm23, 0x01                ; reduce: upper lanes
-    vaesenclast zmm21, zmm22, zmm21                 ; AES: last round: the other text
-    vpxorq      ymm22, ymm23, ymm25                 ; reduce: add up the lanes
-    vmovdqu64   [r8 + 64], zmm21                    ; AES: written
-    vpxorq      zmm21, zmm16, [rcx + 128]           ; AES: k_Nr + text
-    vextracti64x2 xmm23, ymm22, 0x01                ; reduce: upper lanes
-    vaesenclast zmm1, zmm1, zmm21                   ; AES: last round: the other text
+    vpternlogq  zmm30, zmm1, zmm25, 0x96            ; reduce: + HI
+    vaesenc     zmm1, zmm21, zmm15                  ; AES: round 13
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 13
+    vpclmulqdq  zmm21, zmm24, zmm18, 0x10           ; reduce: LO0·Q'
+    vpxorq      zmm24, zmm16, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm23, zmm23, zmm24                 ; AES: last round: the other text
+    vpxorq      zmm21, zmm21, zmm30                 ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r8], zmm23                         ; AES: written
+    vpxorq      zmm23, zmm16, [rcx + 64]            ; AES: k_Nr + text
+    vextracti64x4 ymm24, zmm21, 0x01                ; reduce: upper lanes
+    vaesenclast zmm22, zmm22, zmm23                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm22                    ; AES: written
+    vpxorq      ymm21, ymm21, ymm24                 ; reduce: add up the lanes
+    vpxorq      zmm22, zmm16, [rcx + 128]           ; AES: k_Nr + text
+    vextracti64x2 xmm23, ymm21, 0x01                ; reduce: upper lanes
+    vaesenclast zmm1, zmm1, zmm22                   ; AES: last round: the other text
     vmovdqu64   [r8 + 128], zmm1                    ; AES: written
-    vpxorq      xmm1, xmm22, xmm23                  ; reduce: add up the lanes
+    vpxorq      xmm1, xmm21, xmm23                  ; reduce: add up the lanes
     vpxorq      zmm21, zmm16, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm21, zmm24, zmm21                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm21                   ; AES: written
+    vaesenclast zmm20, zmm20, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm20                   ; AES: written
     add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256

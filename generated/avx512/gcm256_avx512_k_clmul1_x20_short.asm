@@ -1755,159 +1755,166 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     cmp         r9, 320
     jb          .rest
 .groups:
-    vmovdqu64   zmm17, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm18, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
+    vmovdqu64   zmm17, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
+    vpaddd      zmm18, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_minus_4]  ; the counters to come
+    vpshufb     zmm18, zmm18, zmm0                  ; counter block
+    vpxorq      zmm28, zmm18, zmm2                  ; + k_0
+    vpshufd     zmm18, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .group:
-    vpshufb     zmm20, zmm31, zmm0                  ; AES: counter block
-    vmovdqu64   zmm21, [rcx + 128]                  ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm22, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
-    vpaddd      zmm23, zmm31, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vmovdqu64   zmm24, [rcx + 192]                  ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm25, zmm31, zmm17                 ; AES: 12 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm0                  ; C4·H^2: C
-    vpaddd      zmm26, zmm31, zmm18                 ; AES: 16 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpaddd      zmm31, zmm31, zmm19                 ; AES: the next counters
-    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm24, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm24, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vpternlogq  zmm30, zmm21, zmm27, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm21, zmm23, zmm4                  ; AES: round 2
-    vmovdqu64   zmm23, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
+    vpshufd     zmm19, zmm31, 0x00                  ; AES
+    vmovdqu64   zmm20, [rcx + 128]                  ; C3·H^3: C, bytes as in memory
+    vpaddd      zmm31, zmm31, zmm17                 ; AES: the next counters
+    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^3: C
+    vpaddd      zmm21, zmm19, [rel gcm256_avx512_k_clmul1_x20_short_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: as in memory
+    vmovdqu64   zmm22, [rcx + 192]                  ; C4·H^2: C, bytes as in memory
+    vpxorq      zmm21, zmm21, zmm18                 ; AES: + k_0
+    vmovdqa64   zmm23, zmm28
+    vpshufd     zmm23{k1}, zmm21, 0xff              ; AES
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vmovdqa64   zmm24, zmm28
+    vpshufd     zmm24{k1}, zmm21, 0xaa              ; AES
+    vmovdqa64   zmm25, zmm28
+    vpshufd     zmm25{k1}, zmm21, 0x55              ; AES
+    vpclmulqdq  zmm29, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vmovdqa64   zmm26, zmm28
+    vpshufd     zmm26{k1}, zmm21, 0x00              ; AES
+    vpaddd      zmm19, zmm19, [rel gcm256_avx512_k_clmul1_x20_short_words_1]  ; AES: four registers' numbers
+    vpclmulqdq  zmm21, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: as in memory
+    vpxorq      zmm19, zmm19, zmm18                 ; AES: + k_0
+    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpshufd     zmm28{k1}, zmm19, 0xff              ; AES
+    vpternlogq  zmm29, zmm21, zmm27, 0x96           ; C5·H^1: LO += it
+    vaesenc     zmm19, zmm23, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm30, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vaesenc     zmm21, zmm24, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm25, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm24, zmm26, zmm3                  ; AES: round 1
+    vaesenc     zmm25, zmm28, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vpternlogq  zmm30, zmm20, zmm26, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm20, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm23, zmm24, zmm4                  ; AES: round 2
+    vmovdqu64   zmm24, [rcx + 256]                  ; C5·H^1: C, bytes as in memory
     vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 2
-    vpshufb     zmm23, zmm23, zmm0                  ; C5·H^1: C
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm24, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^1: C
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm26, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
     vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm23, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm24, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm24, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
     vaesenc     zmm25, zmm25, zmm6                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm23, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
+    vpclmulqdq  zmm26, zmm24, [rdi + 768], 0x10     ; C5·H^1: A0·K1
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vaesenc     zmm24, zmm25, zmm7                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
+    vpternlogq  zmm30, zmm22, zmm26, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 5
+    vaesenc     zmm23, zmm25, zmm7                  ; AES: round 5
     vmovdqu64   zmm25, [rcx + 64]                   ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^4: C
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm23, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm28, zmm25, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^4: C
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm26, zmm24, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
+    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^5: LO += it
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm23, zmm23, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm24, zmm24, [rdi + 320], 0x11     ; C5·H^1: A1·B1
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm26, zmm25, [rdi + 576], 0x10     ; C2·H^4: A0·K1
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vpternlogq  zmm30, zmm23, zmm27, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm23, zmm24, zmm10                 ; AES: round 8
-    vaesenc     zmm24, zmm26, zmm10                 ; AES: round 8
-    vmovdqu64   zmm26, [rcx]                        ; C1·H^5: C, bytes as in memory
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
+    vpternlogq  zmm30, zmm24, zmm26, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
+    vmovdqu64   zmm24, [rcx]                        ; C1·H^5: C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
+    vpshufb     zmm24, zmm24, zmm0                  ; C1·H^5: C
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm0                  ; C1·H^5: C
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
+    vpxorq      zmm1, zmm24, zmm1                   ; C1·H^5: A = X + C
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpxorq      zmm1, zmm26, zmm1                   ; C1·H^5: A = X + C
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm25, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
+    vpclmulqdq  zmm24, zmm25, [rdi + 128], 0x01     ; C2·H^4: A1·B0
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm27, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
+    vpclmulqdq  zmm26, zmm1, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 10
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^5: LO += it
+    vpternlogq  zmm29, zmm24, zmm26, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
+    vpclmulqdq  zmm24, zmm25, [rdi + 128], 0x11     ; C2·H^4: A1·B1
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
+    vpclmulqdq  zmm25, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm26, zmm1, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
-    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
-    vpclmulqdq  zmm25, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 12
+    vpternlogq  zmm30, zmm24, zmm25, 0x96           ; C1·H^5: HI += it
     vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
+    vpclmulqdq  zmm24, zmm1, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
-    vpxorq      zmm25, zmm29, zmm25                 ; C1·H^5: LO += it
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 13
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 13
+    vpxorq      zmm24, zmm29, zmm24                 ; C1·H^5: LO += it
+    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 13
     vaesenc     zmm21, zmm21, zmm15                 ; AES: round 13
-    vpshufd     zmm26, zmm25, 0x4e                  ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 13
+    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 13
+    vpshufd     zmm25, zmm24, 0x4e                  ; reduce: (LO1, LO0)
     vaesenc     zmm23, zmm23, zmm15                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 13
-    vpternlogq  zmm30, zmm1, zmm26, 0x96            ; reduce: + HI
+    vpternlogq  zmm30, zmm1, zmm25, 0x96            ; reduce: + HI
     vpxorq      zmm1, zmm16, [rcx]                  ; AES: k_Nr + text
-    vaesenclast zmm1, zmm20, zmm1                   ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm25, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm1, zmm19, zmm1                   ; AES: last round: the other text
+    vpclmulqdq  zmm19, zmm24, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
     vmovdqu64   [r8], zmm1                          ; AES: written
     vpxorq      zmm1, zmm16, [rcx + 64]             ; AES: k_Nr + text
-    vpxorq      zmm20, zmm20, zmm30                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
+    vpxorq      zmm19, zmm19, zmm30                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
     vmovdqu64   [r8 + 64], zmm1                     ; AES: written
-    vextracti64x4 ymm1, zmm20, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm22, zmm16, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm21, zmm21, zmm22                 ; AES: last round: the other text
-    vpxorq      ymm1, ymm20, ymm1                   ; reduce: add up the lanes
-    vmovdqu64   [r8 + 128], zmm21                   ; AES: written
-    vpxorq      zmm20, zmm16, [rcx + 192]           ; AES: k_Nr + text
-    vextracti64x2 xmm21, ymm1, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm20, zmm23, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm20                   ; AES: written
-    vpxorq      xmm1, xmm1, xmm21                   ; reduce: add up the lanes
-    vpxorq      zmm20, zmm16, [rcx + 256]           ; AES: k_Nr + text
-    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm20                   ; AES: written
+    vextracti64x4 ymm1, zmm19, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm21, zmm16, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm21                 ; AES: last round: the other text
+    vpxorq      ymm1, ymm19, ymm1                   ; reduce: add up the lanes
+    vmovdqu64   [r8 + 128], zmm20                   ; AES: written
+    vpxorq      zmm19, zmm16, [rcx + 192]           ; AES: k_Nr + text
+    vextracti64x2 xmm20, ymm1, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm19, zmm22, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm19                   ; AES: written
+    vpxorq      xmm1, xmm1, xmm20                   ; reduce: add up the lanes
+    vpxorq      zmm19, zmm16, [rcx + 256]           ; AES: k_Nr + text
+    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm19                   ; AES: written
     add         rcx, 320                            ; next group
     add         r8, 320
     sub         r9, 320
     cmp         r9, 320
     jae         .group
 .after_group:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
@@ -1936,7 +1943,6 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     add         rdi, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jb          .tail_after_block
 .tail_block:
@@ -1954,6 +1960,7 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     cmp         r11, 0x40
     jae         .tail_block
 .tail_after_block:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
@@ -1961,6 +1968,7 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     sub         rax, r11
     cmp         r11, 0x31
     jae         .tail_last_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x21
     jb          .tail_last_under_33
     vmovdqu64   ymm17, [r10]                        ; whole blocks
@@ -1977,12 +1985,12 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
     jmp         .tail_last_done
 .tail_last_under_17:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_last_under_16
     vmovdqu64   xmm17, [r10]                        ; whole blocks
     jmp         .tail_last_done
 .tail_last_under_16:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x08
     jb          .tail_last_under_8
     vmovq       xmm17, [r10]                        ; the first bytes
@@ -1991,14 +1999,13 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     vporq       xmm17, xmm17, xmm18                 ; zero-padded
     jmp         .tail_last_done
 .tail_last_under_8:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .tail_last_under_4
     vmovd       xmm17, [r10]                        ; the first bytes
     vmovd       xmm18, [r10 + r11 - 4]              ; the last bytes
     vpshufb     xmm18, xmm18, [rax + 20]            ; in their places
     vporq       xmm17, xmm17, xmm18                 ; zero-padded
-    jmp         .tail_last_done
+    jmp         short .tail_last_done
 .tail_last_under_4:
     movzx       ebx, byte [r10]                     ; byte 0
     vmovq       xmm17, rbx
@@ -2016,7 +2023,6 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     vpslldq     xmm18, xmm18, 0x02
     vporq       xmm17, xmm17, xmm18
     vpandq      xmm17, xmm17, [rax + 112]           ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_last_done
 .tail_last_longest:
     vmovdqu64   ymm17, [r10]                        ; whole blocks
@@ -2042,7 +2048,7 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm17                   ; reduce: add up the lanes
     vpxorq      xmm17, xmm17, xmm17                 ; reduce
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written                            ; reduce
     cmp         r9, 256
@@ -2219,7 +2225,6 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
     vmovdqu64   xmm17, [rcx]                        ; AES: whole blocks
@@ -2233,7 +2238,6 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     vporq       xmm17, xmm17, xmm18                 ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_under_8:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .given_under_4                      ; AES
     vmovd       xmm17, [rcx]                        ; AES: the first bytes
@@ -2286,7 +2290,6 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     vpandq      zmm17, zmm3, [rax + 112]            ; AES: zero-padded
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
     vmovdqu64   [r8], ymm3                          ; AES: written
@@ -2316,7 +2319,6 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
     vmovdqu64   [r8], xmm3                          ; AES: written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
@@ -2343,7 +2345,6 @@ gcm256_avx512_k_clmul1_x20_short_decrypt:
     vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
     vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
     vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_longest:
     vextracti64x2 xmm2, zmm3, 0x02                  ; AES

@@ -1973,237 +1973,239 @@ gcm256_avx512_k_clmul1_x32_short_decrypt:
     cmp         r9, 512
     jb          .rest
 .groups:
-    vmovdqu64   zmm15, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm16, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpaddd      zmm15, zmm31, [rel gcm256_avx512_k_clmul1_x32_short_minus_4]  ; the counters to come
+    vpshufb     zmm15, zmm15, zmm0                  ; counter block
+    vpxorq      zmm27, zmm15, zmm2                  ; + k_0
+    vpshufd     zmm15, zmm2, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm17, zmm31, zmm0                  ; AES: counter block
-    vmovdqu64   zmm18, [rcx + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm19, zmm31, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^6: C
-    vpaddd      zmm20, zmm31, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vmovdqu64   zmm21, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm22, zmm31, zmm15                 ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^5: C
-    vpaddd      zmm23, zmm31, zmm16                 ; AES: 16 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm31, [rel gcm256_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm29, zmm18, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm31, [rel gcm256_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm26, zmm18, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm27, zmm31, [rel gcm256_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm28, zmm21, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpshufd     zmm16, zmm31, 0x00                  ; AES
+    vmovdqu64   zmm17, [rcx + 128]                  ; C3·H^6: C, bytes as in memory
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C5·H^4: LO += it
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm18, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm21, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpternlogq  zmm30, zmm18, zmm26, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm18, zmm27, zmm2                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vmovdqu64   zmm26, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm0                  ; C5·H^4: C
+    vpshufb     zmm17, zmm17, zmm0                  ; C3·H^6: C
+    vpaddd      zmm18, zmm16, [rel gcm256_avx512_k_clmul1_x32_short_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: as in memory
+    vmovdqu64   zmm19, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpxorq      zmm18, zmm18, zmm15                 ; AES: + k_0
+    vmovdqa64   zmm20, zmm27
+    vpshufd     zmm20{k1}, zmm18, 0xff              ; AES
+    vpshufb     zmm19, zmm19, zmm0                  ; C4·H^5: C
+    vmovdqa64   zmm21, zmm27
+    vpshufd     zmm21{k1}, zmm18, 0xaa              ; AES
+    vmovdqa64   zmm22, zmm27
+    vpshufd     zmm22{k1}, zmm18, 0x55              ; AES
+    vpclmulqdq  zmm29, zmm17, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vmovdqa64   zmm23, zmm27
+    vpshufd     zmm23{k1}, zmm18, 0x00              ; AES
+    vpaddd      zmm16, zmm16, [rel gcm256_avx512_k_clmul1_x32_short_words_1]  ; AES: four registers' numbers
+    vpclmulqdq  zmm18, zmm17, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: as in memory
+    vpxorq      zmm16, zmm16, zmm15                 ; AES: + k_0
+    vpclmulqdq  zmm24, zmm19, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vmovdqa64   zmm25, zmm27
+    vpshufd     zmm25{k1}, zmm16, 0xff              ; AES
+    vmovdqa64   zmm26, zmm27
+    vpshufd     zmm26{k1}, zmm16, 0xaa              ; AES
+    vpternlogq  zmm29, zmm18, zmm24, 0x96           ; C5·H^4: LO += it
+    vmovdqa64   zmm18, zmm27
+    vpshufd     zmm18{k1}, zmm16, 0x55              ; AES
+    vpshufd     zmm27{k1}, zmm16, 0x00              ; AES
+    vpclmulqdq  zmm30, zmm17, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vaesenc     zmm16, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm22, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm19, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm21, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vaesenc     zmm24, zmm25, zmm3                  ; AES: round 1
+    vpternlogq  zmm30, zmm17, zmm22, 0x96           ; C5·H^4: HI += it
+    vaesenc     zmm17, zmm26, zmm3                  ; AES: round 1
     vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm26, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
+    vmovdqu64   zmm22, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vaesenc     zmm25, zmm27, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vpshufb     zmm22, zmm22, zmm0                  ; C5·H^4: C
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm21, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm26, zmm19, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm26, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm28, zmm22, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vpternlogq  zmm30, zmm21, zmm27, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm19, zmm19, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vmovdqu64   zmm21, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpshufb     zmm21, zmm21, zmm0                  ; C6·H^3: C
+    vpclmulqdq  zmm26, zmm22, [rdi + 960], 0x10     ; C5·H^4: A0·K1
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm26, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vpternlogq  zmm30, zmm19, zmm26, 0x96           ; C6·H^3: HI += it
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm21, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
+    vaesenc     zmm19, zmm25, zmm5                  ; AES: round 3
+    vmovdqu64   zmm25, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vpshufb     zmm25, zmm25, zmm0                  ; C6·H^3: C
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vpclmulqdq  zmm26, zmm22, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm21, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm25, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C7·H^2: HI += it
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vmovdqu64   zmm26, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
+    vpclmulqdq  zmm22, zmm22, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
+    vpclmulqdq  zmm26, zmm25, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vpshufb     zmm26, zmm26, zmm0                  ; C7·H^2: C
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
+    vpternlogq  zmm30, zmm22, zmm26, 0x96           ; C7·H^2: HI += it
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm21, [rdi + 384], 0x01     ; C6·H^3: A1·B0
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm28, zmm26, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
+    vmovdqu64   zmm22, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
+    vpshufb     zmm22, zmm22, zmm0                  ; C7·H^2: C
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm26, zmm25, [rdi + 384], 0x01     ; C6·H^3: A1·B0
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm21, zmm21, [rdi + 384], 0x11     ; C6·H^3: A1·B1
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
+    vpclmulqdq  zmm28, zmm22, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm26, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vpternlogq  zmm30, zmm21, zmm27, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 7
-    vmovdqu64   zmm22, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
+    vpclmulqdq  zmm25, zmm25, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
+    vpclmulqdq  zmm26, zmm22, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 7
-    vpshufb     zmm22, zmm22, zmm0                  ; C8·H^1: C
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
+    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C8·H^1: HI += it
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
+    vmovdqu64   zmm25, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm22, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
+    vpshufb     zmm25, zmm25, zmm0                  ; C8·H^1: C
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^7: LO += it
+    vpclmulqdq  zmm26, zmm22, [rdi + 448], 0x01     ; C7·H^2: A1·B0
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
+    vpclmulqdq  zmm28, zmm25, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm22, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C2·H^7: HI += it
+    vpclmulqdq  zmm22, zmm22, [rdi + 448], 0x11     ; C7·H^2: A1·B1
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vmovdqu64   zmm26, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
+    vpclmulqdq  zmm26, zmm25, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vpternlogq  zmm30, zmm22, zmm26, 0x96           ; C2·H^7: HI += it
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^7: C
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm27, zmm22, [rdi + 512], 0x01     ; C8·H^1: A1·B0
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vmovdqu64   zmm22, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 10
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
+    vpshufb     zmm22, zmm22, zmm0                  ; C2·H^7: C
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x00     ; C2·H^7: A0·K0
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
+    vpclmulqdq  zmm26, zmm25, [rdi + 512], 0x01     ; C8·H^1: A1·B0
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 10
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 10
+    vpclmulqdq  zmm28, zmm22, [rdi + 768], 0x00     ; C2·H^7: A0·K0
     vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm22, zmm22, [rdi + 512], 0x11     ; C8·H^1: A1·B1
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm27, zmm26, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
+    vpternlogq  zmm29, zmm26, zmm28, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 11
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
+    vpclmulqdq  zmm25, zmm25, [rdi + 512], 0x11     ; C8·H^1: A1·B1
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vpternlogq  zmm30, zmm22, zmm27, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm22, zmm23, zmm13                 ; AES: round 11
-    vaesenc     zmm23, zmm24, zmm13                 ; AES: round 11
-    vmovdqu64   zmm24, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
+    vpclmulqdq  zmm26, zmm22, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 11
+    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
     vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 12
-    vpshufb     zmm24, zmm24, zmm0                  ; C1·H^8: C
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
+    vmovdqu64   zmm25, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 12
     vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
-    vpxorq      zmm1, zmm24, zmm1                   ; C1·H^8: A = X + C
+    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^8: C
     vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
-    vpclmulqdq  zmm24, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 12
-    vpclmulqdq  zmm27, zmm1, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpxorq      zmm1, zmm25, zmm1                   ; C1·H^8: A = X + C
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 12
     vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vmovdqu64   zmm28, [rdi + 2112]                 ; AES: k_13
-    vpternlogq  zmm29, zmm24, zmm27, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm17, zmm17, zmm28                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm28                 ; AES: round 13
-    vpclmulqdq  zmm24, zmm26, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vaesenc     zmm20, zmm20, zmm28                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm28                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm22, zmm22, zmm28                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm28                 ; AES: round 13
-    vpternlogq  zmm30, zmm24, zmm26, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm24, zmm25, zmm28                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm28                 ; AES: round 13
-    vmovdqu64   zmm25, [rdi + 2176]                 ; AES: k_14
+    vpclmulqdq  zmm25, zmm22, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 12
+    vmovdqu64   zmm26, [rdi + 2112]                 ; AES: k_13
+    vpclmulqdq  zmm28, zmm1, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm16, zmm16, zmm26                 ; AES: round 13
+    vaesenc     zmm20, zmm20, zmm26                 ; AES: round 13
+    vpternlogq  zmm29, zmm25, zmm28, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm21, zmm21, zmm26                 ; AES: round 13
+    vaesenc     zmm23, zmm23, zmm26                 ; AES: round 13
+    vpclmulqdq  zmm22, zmm22, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vaesenc     zmm24, zmm24, zmm26                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm26                 ; AES: round 13
+    vpclmulqdq  zmm25, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm18, zmm18, zmm26                 ; AES: round 13
+    vaesenc     zmm19, zmm19, zmm26                 ; AES: round 13
+    vpternlogq  zmm30, zmm22, zmm25, 0x96           ; C1·H^8: HI += it
+    vmovdqu64   zmm22, [rdi + 2176]                 ; AES: k_14
+    vpxorq      zmm25, zmm22, [rcx]                 ; AES: k_Nr + text
     vpclmulqdq  zmm26, zmm1, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vpxorq      zmm27, zmm25, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm17, zmm17, zmm27                 ; AES: last round: the other text
-    vpxorq      zmm26, zmm29, zmm26                 ; C1·H^8: LO += it
-    vmovdqu64   [r8], zmm17                         ; AES: written
-    vpxorq      zmm17, zmm25, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm25                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm16                         ; AES: written
+    vpxorq      zmm16, zmm29, zmm26                 ; C1·H^8: LO += it
+    vpxorq      zmm25, zmm22, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm25                 ; AES: last round: the other text
     vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm17                    ; AES: written
-    vpshufd     zmm17, zmm26, 0x4e                  ; reduce: (LO1, LO0)
-    vpxorq      zmm19, zmm25, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
-    vpternlogq  zmm30, zmm1, zmm17, 0x96            ; reduce: + HI
-    vmovdqu64   [r8 + 128], zmm19                   ; AES: written
-    vpxorq      zmm1, zmm25, [rcx + 192]            ; AES: k_Nr + text
-    vpclmulqdq  zmm17, zmm26, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm20                    ; AES: written
+    vpxorq      zmm20, zmm22, [rcx + 128]           ; AES: k_Nr + text
+    vpshufd     zmm25, zmm16, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm20                   ; AES: written
+    vpternlogq  zmm30, zmm1, zmm25, 0x96            ; reduce: + HI
+    vpxorq      zmm1, zmm22, [rcx + 192]            ; AES: k_Nr + text
+    vaesenclast zmm1, zmm23, zmm1                   ; AES: last round: the other text
+    vpclmulqdq  zmm16, zmm16, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
     vmovdqu64   [r8 + 192], zmm1                    ; AES: written
-    vpxorq      zmm1, zmm17, zmm30                  ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm17, zmm25, [rcx + 256]           ; AES: k_Nr + text
-    vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
-    vextracti64x4 ymm19, zmm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r8 + 256], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm25, [rcx + 320]           ; AES: k_Nr + text
-    vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
-    vpxorq      ymm1, ymm1, ymm19                   ; reduce: add up the lanes
+    vpxorq      zmm1, zmm22, [rcx + 256]            ; AES: k_Nr + text
+    vpxorq      zmm16, zmm16, zmm30                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm1, zmm24, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm1                    ; AES: written
+    vextracti64x4 ymm1, zmm16, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm20, zmm22, [rcx + 320]           ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm20                 ; AES: last round: the other text
+    vpxorq      ymm1, ymm16, ymm1                   ; reduce: add up the lanes
     vmovdqu64   [r8 + 320], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm25, [rcx + 384]           ; AES: k_Nr + text
-    vextracti64x2 xmm19, ymm1, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm17, zmm24, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 384], zmm17                   ; AES: written
-    vpxorq      xmm1, xmm1, xmm19                   ; reduce: add up the lanes
-    vpxorq      zmm17, zmm25, [rcx + 448]           ; AES: k_Nr + text
-    vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm17                   ; AES: written
+    vpxorq      zmm16, zmm22, [rcx + 384]           ; AES: k_Nr + text
+    vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 384], zmm16                   ; AES: written
+    vpxorq      xmm1, xmm1, xmm17                   ; reduce: add up the lanes
+    vpxorq      zmm16, zmm22, [rcx + 448]           ; AES: k_Nr + text
+    vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 448], zmm16                   ; AES: written
     add         rcx, 512                            ; next group
     add         r8, 512
     sub         r9, 512

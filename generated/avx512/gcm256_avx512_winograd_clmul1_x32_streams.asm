@@ -1553,263 +1553,266 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt:
     endbr64
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
-    vmovdqu64   zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm1, xmm0                    ; X
-    vbroadcasti64x2 zmm2, [rsi]                     ; counter block
-    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm31, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1904]              ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 1920]              ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 1936]              ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 1952]              ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1968]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
-    vbroadcasti64x2 zmm13, [rdi + 2032]             ; k_11
-    vbroadcasti64x2 zmm14, [rdi + 2048]             ; k_12
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X
+    vbroadcasti64x2 zmm1, [rsi]                     ; counter block
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm31, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vbroadcasti64x2 zmm1, [rdi + 1856]              ; k_0
+    vbroadcasti64x2 zmm2, [rdi + 1872]              ; k_1
+    vbroadcasti64x2 zmm3, [rdi + 1888]              ; k_2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 1920]              ; k_4
+    vbroadcasti64x2 zmm6, [rdi + 1936]              ; k_5
+    vbroadcasti64x2 zmm7, [rdi + 1952]              ; k_6
+    vbroadcasti64x2 zmm8, [rdi + 1968]              ; k_7
+    vbroadcasti64x2 zmm9, [rdi + 1984]              ; k_8
+    vbroadcasti64x2 zmm10, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm11, [rdi + 2016]             ; k_10
+    vbroadcasti64x2 zmm12, [rdi + 2032]             ; k_11
+    vbroadcasti64x2 zmm13, [rdi + 2048]             ; k_12
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 512
     jb          .rest
 .groups:
-    vmovdqu64   zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; blocks_12
+    vpaddd      zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_minus_4]  ; the counters to come
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter block
+    vpxorq      zmm28, zmm14, zmm1                  ; + k_0
+    vpshufd     zmm14, zmm1, 0xff
+    mov         eax, 34952
+    kmovq       k1, rax                             ; the last word of each lane
 .group:
-    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
-    vmovdqu64   zmm17, [rcx + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm18, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm0                  ; C3·H^6: C
-    vpaddd      zmm19, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vmovdqu64   zmm20, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm21, zmm31, zmm15                 ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C4·H^5: C
-    vpaddd      zmm22, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpaddd      zmm24, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C5·H^4: C
-    vpaddd      zmm25, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm17, zmm17, 0x10           ; C3·H^6: A0·A1
-    vpaddd      zmm26, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C4·H^5: A0·A1
+    vpshufd     zmm15, zmm31, 0x00                  ; AES
+    vmovdqu64   zmm16, [rcx + 128]                  ; C3·H^6: C, bytes as in memory
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_32]  ; AES: the next counters
-    vpclmulqdq  zmm28, zmm23, zmm23, 0x10           ; C5·H^4: A0·A1
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm27, zmm17, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vpxorq      zmm27, zmm20, [rdi + 256]           ; C4·H^5: T = A + C1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpxorq      zmm28, zmm23, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vpxorq      zmm17, zmm17, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm17, zmm17, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm17, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm24, zmm4                  ; AES: round 2
-    vpxorq      zmm20, zmm20, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm25, zmm26, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpxorq      zmm23, zmm23, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vpternlogq  zmm28, zmm20, zmm23, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm20, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 3
-    vmovdqu64   zmm24, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpshufb     zmm24, zmm24, zmm0                  ; C6·H^3: C
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vmovdqu64   zmm25, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vpshufb     zmm25, zmm25, zmm0                  ; C7·H^2: C
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vpxorq      zmm26, zmm24, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vpxorq      zmm27, zmm25, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vpxorq      zmm24, zmm24, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vpxorq      zmm25, zmm25, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vmovdqu64   zmm24, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vpshufb     zmm24, zmm24, zmm0                  ; C8·H^1: C
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vmovdqu64   zmm25, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^7: C
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C8·H^1: A0·A1
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 10
-    vpxorq      zmm26, zmm24, [rdi + 512]           ; C8·H^1: T = A + C1
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 10
-    vpxorq      zmm27, zmm25, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 11
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
-    vpxorq      zmm24, zmm24, [rdi + 1152]          ; C8·H^1: U = A + C2
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C8·H^1: U0·U1
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
-    vpxorq      zmm25, zmm25, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
-    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 12
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 12
-    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 12
-    vmovdqu64   zmm24, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
-    vpshufb     zmm24, zmm24, zmm0                  ; C1·H^8: C
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
-    vbroadcasti64x2 zmm25, [rdi + 2064]             ; AES: k_13
-    vpxorq      zmm1, zmm24, zmm1                   ; C1·H^8: A = X + C
-    vaesenc     zmm16, zmm16, zmm25                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm25                 ; AES: round 13
-    vpclmulqdq  zmm24, zmm1, zmm1, 0x10             ; C1·H^8: A0·A1
-    vaesenc     zmm19, zmm19, zmm25                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm25                 ; AES: round 13
-    vpxorq      zmm24, zmm29, zmm24                 ; C1·H^8: S += it
-    vaesenc     zmm17, zmm17, zmm25                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm25                 ; AES: round 13
-    vpxorq      zmm26, zmm1, [rdi + 64]             ; C1·H^8: T = A + C1
-    vaesenc     zmm20, zmm20, zmm25                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm25                 ; AES: round 13
-    vpclmulqdq  zmm25, zmm26, zmm26, 0x10           ; C1·H^8: T0·T1
-    vbroadcasti64x2 zmm26, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm27, zmm26, [rcx]                 ; AES: k_Nr + text
-    vpternlogq  zmm30, zmm25, zmm24, 0x96           ; reduce: LO += S
-    vaesenclast zmm16, zmm16, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm16                         ; AES: written
-    vpxorq      zmm1, zmm1, [rdi + 704]             ; C1·H^8: U = A + C2
-    vpxorq      zmm16, zmm26, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: U0·U1
-    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
-    vpxorq      zmm16, zmm26, [rcx + 128]           ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm1, zmm24, 0x96            ; reduce: HI += S
-    vaesenclast zmm1, zmm19, zmm16                  ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm1                    ; AES: written
-    vpclmulqdq  zmm1, zmm30, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm16, zmm26, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm21, zmm16                 ; AES: last round: the other text
-    vpshufd     zmm18, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [r8 + 192], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm26, [rcx + 256]           ; AES: k_Nr + text
-    vpternlogq  zmm18, zmm28, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm1, zmm17, zmm16                  ; AES: last round: the other text
-    vmovdqu64   [r8 + 256], zmm1                    ; AES: written
-    vextracti64x4 ymm1, zmm18, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm16, zmm26, [rcx + 320]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm22, zmm16                 ; AES: last round: the other text
-    vpxorq      ymm1, ymm18, ymm1                   ; reduce: add up the lanes
-    vmovdqu64   [r8 + 320], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm26, [rcx + 384]           ; AES: k_Nr + text
-    vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm16, zmm20, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 384], zmm16                   ; AES: written
-    vpternlogq  xmm1, xmm17, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm16, zmm26, [rcx + 448]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm23, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 448], zmm16                   ; AES: written
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
+    vpaddd      zmm17, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: as in memory
+    vmovdqu64   zmm18, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpxorq      zmm17, zmm17, zmm14                 ; AES: + k_0
+    vmovdqa64   zmm19, zmm28
+    vpshufd     zmm19{k1}, zmm17, 0xff              ; AES
+    vpshufb     zmm18, zmm18, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
+    vmovdqa64   zmm20, zmm28
+    vpshufd     zmm20{k1}, zmm17, 0xaa              ; AES
+    vmovdqa64   zmm21, zmm28
+    vpshufd     zmm21{k1}, zmm17, 0x55              ; AES
+    vmovdqu64   zmm22, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vmovdqa64   zmm23, zmm28
+    vpshufd     zmm23{k1}, zmm17, 0x00              ; AES
+    vpaddd      zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_words_1]  ; AES: four registers' numbers
+    vpshufb     zmm17, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: as in memory
+    vpclmulqdq  zmm29, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
+    vpxorq      zmm15, zmm15, zmm14                 ; AES: + k_0
+    vmovdqa64   zmm22, zmm28
+    vpshufd     zmm22{k1}, zmm15, 0xff              ; AES
+    vpclmulqdq  zmm24, zmm18, zmm18, 0x10           ; C4·H^5: A0·A1
+    vmovdqa64   zmm25, zmm28
+    vpshufd     zmm25{k1}, zmm15, 0xaa              ; AES
+    vmovdqa64   zmm26, zmm28
+    vpshufd     zmm26{k1}, zmm15, 0x55              ; AES
+    vpclmulqdq  zmm27, zmm17, zmm17, 0x10           ; C5·H^4: A0·A1
+    vpshufd     zmm28{k1}, zmm15, 0x00              ; AES
+    vpternlogq  zmm29, zmm24, zmm27, 0x96           ; C6·H^3: S += it
+    vaesenc     zmm15, zmm19, zmm2                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm2                  ; AES: round 1
+    vpxorq      zmm20, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
+    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm30, zmm20, zmm20, 0x10           ; C3·H^6: T0·T1
+    vaesenc     zmm20, zmm22, zmm2                  ; AES: round 1
+    vaesenc     zmm22, zmm25, zmm2                  ; AES: round 1
+    vpxorq      zmm24, zmm18, [rdi + 256]           ; C4·H^5: T = A + C1
+    vaesenc     zmm25, zmm26, zmm2                  ; AES: round 1
+    vaesenc     zmm26, zmm28, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C4·H^5: T0·T1
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 2
+    vpxorq      zmm27, zmm17, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5·H^4: T0·T1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
+    vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm24, zmm25, zmm3                  ; AES: round 2
+    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 2
+    vpxorq      zmm16, zmm16, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm16, zmm16, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm16, zmm21, zmm4                  ; AES: round 3
+    vpxorq      zmm18, zmm18, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm21, zmm23, zmm4                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
+    vaesenc     zmm23, zmm24, zmm4                  ; AES: round 3
+    vpxorq      zmm17, zmm17, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
+    vpternlogq  zmm27, zmm18, zmm17, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm17, zmm21, zmm5                  ; AES: round 4
+    vaesenc     zmm18, zmm20, zmm5                  ; AES: round 4
+    vmovdqu64   zmm20, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 4
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 4
+    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vmovdqu64   zmm24, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
+    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vpclmulqdq  zmm25, zmm20, zmm20, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 5
+    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
+    vpxorq      zmm25, zmm20, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
+    vpxorq      zmm26, zmm24, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
+    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vpxorq      zmm20, zmm20, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C6·H^3: U0·U1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
+    vpxorq      zmm24, zmm24, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C7·H^2: U0·U1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vpternlogq  zmm27, zmm20, zmm24, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
+    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 8
+    vmovdqu64   zmm21, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 8
+    vpshufb     zmm21, zmm21, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C8·H^1: C
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
+    vmovdqu64   zmm24, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
+    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
+    vpclmulqdq  zmm25, zmm21, zmm21, 0x10           ; C8·H^1: A0·A1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 9
+    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C2·H^7: A0·A1
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 10
+    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 10
+    vpxorq      zmm25, zmm21, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 10
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 10
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 10
+    vpxorq      zmm26, zmm24, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 10
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 11
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 11
+    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 11
+    vpxorq      zmm21, zmm21, [rdi + 1152]          ; C8·H^1: U = A + C2
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 11
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 11
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 11
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 12
+    vpxorq      zmm24, zmm24, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 12
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 12
+    vpternlogq  zmm27, zmm21, zmm24, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 12
+    vmovdqu64   zmm21, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 12
+    vpshufb     zmm21, zmm21, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
+    vbroadcasti64x2 zmm24, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 13
+    vpxorq      zmm0, zmm21, zmm0                   ; C1·H^8: A = X + C
+    vaesenc     zmm19, zmm19, zmm24                 ; AES: round 13
+    vaesenc     zmm16, zmm16, zmm24                 ; AES: round 13
+    vpclmulqdq  zmm21, zmm0, zmm0, 0x10             ; C1·H^8: A0·A1
+    vaesenc     zmm17, zmm17, zmm24                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm24                 ; AES: round 13
+    vpxorq      zmm21, zmm29, zmm21                 ; C1·H^8: S += it
+    vaesenc     zmm20, zmm20, zmm24                 ; AES: round 13
+    vaesenc     zmm22, zmm22, zmm24                 ; AES: round 13
+    vpxorq      zmm25, zmm0, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm23, zmm23, zmm24                 ; AES: round 13
+    vbroadcasti64x2 zmm24, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C1·H^8: T0·T1
+    vpxorq      zmm26, zmm24, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm26                 ; AES: last round: the other text
+    vpternlogq  zmm30, zmm25, zmm21, 0x96           ; reduce: LO += S
+    vmovdqu64   [r8], zmm15                         ; AES: written
+    vpxorq      zmm15, zmm24, [rcx + 64]            ; AES: k_Nr + text
+    vpxorq      zmm0, zmm0, [rdi + 704]             ; C1·H^8: U = A + C2
+    vaesenclast zmm15, zmm19, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm15                    ; AES: written
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1·H^8: U0·U1
+    vpxorq      zmm15, zmm24, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
+    vpternlogq  zmm27, zmm0, zmm21, 0x96            ; reduce: HI += S
+    vmovdqu64   [r8 + 128], zmm15                   ; AES: written
+    vpxorq      zmm0, zmm24, [rcx + 192]            ; AES: k_Nr + text
+    vpclmulqdq  zmm15, zmm30, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm0, zmm17, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm0                    ; AES: written
+    vpshufd     zmm16, zmm30, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm0, zmm24, [rcx + 256]            ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm27, zmm15, 0x96           ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm0, zmm18, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 256], zmm0                    ; AES: written
+    vextracti64x4 ymm0, zmm16, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm15, zmm24, [rcx + 320]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm20, zmm15                 ; AES: last round: the other text
+    vpxorq      ymm0, ymm16, ymm0                   ; reduce: add up the lanes
+    vmovdqu64   [r8 + 320], zmm15                   ; AES: written
+    vpxorq      zmm15, zmm24, [rcx + 384]           ; AES: k_Nr + text
+    vextracti64x2 xmm16, ymm0, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm15, zmm22, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 384], zmm15                   ; AES: written
+    vpternlogq  xmm0, xmm16, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm15, zmm24, [rcx + 448]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm23, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 448], zmm15                   ; AES: written
     add         rcx, 512                            ; next group
     add         r8, 512
     sub         r9, 512
@@ -1825,47 +1828,46 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt:
     and         rax, -16
     lea         r10, [rdi + 576]
     sub         r10, rax                            ; H^m
-    vmovdqu64   xmm15, [r10 + 1280]                 ; R_m: the key terms of H^m … H^1
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm14, [r10 + 1280]                 ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x40
     jae         .tail_first
+    vpxorq      xmm15, xmm15, xmm15
     vpxorq      xmm16, xmm16, xmm16
-    vpxorq      xmm17, xmm17, xmm17
-    vpxorq      xmm21, xmm21, xmm21
+    vpxorq      xmm20, xmm20, xmm20
     jmp         .tail_rest
 .tail_first:
-    vmovdqu64   zmm16, [r11]                        ; C·H^m: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm0                  ; C·H^m: C
-    vpxorq      zmm1, zmm16, zmm1                   ; C·H^m: A = X + C
-    vpxorq      zmm17, zmm1, [r10]                  ; C·H^m: T = A + C1
-    vpxorq      zmm18, zmm1, [r10 + 640]            ; C·H^m: U = A + C2
-    vpclmulqdq  zmm16, zmm1, zmm1, 0x10             ; C·H^m: A0·A1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^m: T0·T1
-    vpclmulqdq  zmm21, zmm18, zmm18, 0x10           ; C·H^m: U0·U1
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vmovdqu64   zmm15, [r11]                        ; C·H^m: C, bytes as in memory
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C·H^m: C
+    vpxorq      zmm0, zmm15, zmm0                   ; C·H^m: A = X + C
+    vpxorq      zmm16, zmm0, [r10]                  ; C·H^m: T = A + C1
+    vpxorq      zmm17, zmm0, [r10 + 640]            ; C·H^m: U = A + C2
+    vpclmulqdq  zmm15, zmm0, zmm0, 0x10             ; C·H^m: A0·A1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^m: T0·T1
+    vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C·H^m: U0·U1
+    vpxorq      xmm0, xmm0, xmm0                    ; C·H^m: X counts once
     add         r10, 0x40                           ; the next powers
     add         r11, 0x40                           ; the next blocks
     sub         rbx, 0x40
     cmp         rbx, 0x40
     jb          .tail_after_block
 .tail_block:
-    vmovdqu64   zmm18, [r11]                        ; C·H^i: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm0                  ; C·H^i: C
-    vpxorq      zmm19, zmm18, [r10]                 ; C·H^i: T = A + C1
-    vpxorq      zmm20, zmm18, [r10 + 640]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm18                 ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm19                 ; C·H^i: LO += it
-    vpxorq      zmm21, zmm21, zmm20                 ; C·H^i: HI += it
+    vmovdqu64   zmm17, [r11]                        ; C·H^i: C, bytes as in memory
+    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C·H^i: C
+    vpxorq      zmm18, zmm17, [r10]                 ; C·H^i: T = A + C1
+    vpxorq      zmm19, zmm17, [r10 + 640]           ; C·H^i: U = A + C2
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: A0·A1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
+    vpxorq      zmm15, zmm15, zmm17                 ; C·H^i: S += it
+    vpxorq      zmm16, zmm16, zmm18                 ; C·H^i: LO += it
+    vpxorq      zmm20, zmm20, zmm19                 ; C·H^i: HI += it
     add         r10, 0x40                           ; the next powers
     add         r11, 0x40                           ; the next blocks
     sub         rbx, 0x40
     cmp         rbx, 0x40
     jae         .tail_block
 .tail_after_block:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
@@ -1876,245 +1878,244 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x21
     jb          .tail_last_under_33
-    vmovdqu64   ymm18, [r11]                        ; whole blocks
-    vmovdqu64   xmm19, [r11 + rbx - 16]             ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rax + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm18, zmm18, xmm19, 0x02          ; with them
+    vmovdqu64   ymm17, [r11]                        ; whole blocks
+    vmovdqu64   xmm18, [r11 + rbx - 16]             ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rax + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm17, zmm17, xmm18, 0x02          ; with them
     jmp         .tail_last_done
 .tail_last_under_33:
     cmp         rbx, 0x11
     jb          .tail_last_under_17
-    vmovdqu64   xmm18, [r11]                        ; whole blocks
-    vmovdqu64   xmm19, [r11 + rbx - 16]             ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rax + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm18, ymm18, xmm19, 0x01          ; with them
+    vmovdqu64   xmm17, [r11]                        ; whole blocks
+    vmovdqu64   xmm18, [r11 + rbx - 16]             ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rax + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; with them
     jmp         .tail_last_done
 .tail_last_under_17:
     cmp         rbx, 0x10
     jb          .tail_last_under_16
-    vmovdqu64   xmm18, [r11]                        ; whole blocks
+    vmovdqu64   xmm17, [r11]                        ; whole blocks
     jmp         .tail_last_done
 .tail_last_under_16:
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .tail_last_under_8
-    vmovq       xmm18, [r11]                        ; the first bytes
-    vmovq       xmm19, [r11 + rbx - 8]              ; the last bytes
-    vpshufb     xmm19, xmm19, [rax + 24]            ; in their places
-    vporq       xmm18, xmm18, xmm19                 ; zero-padded
+    vmovq       xmm17, [r11]                        ; the first bytes
+    vmovq       xmm18, [r11 + rbx - 8]              ; the last bytes
+    vpshufb     xmm18, xmm18, [rax + 24]            ; in their places
+    vporq       xmm17, xmm17, xmm18                 ; zero-padded
     jmp         .tail_last_done
 .tail_last_under_8:
     cmp         rbx, 0x04
     jb          .tail_last_under_4
-    vmovd       xmm18, [r11]                        ; the first bytes
-    vmovd       xmm19, [r11 + rbx - 4]              ; the last bytes
-    vpshufb     xmm19, xmm19, [rax + 20]            ; in their places
-    vporq       xmm18, xmm18, xmm19                 ; zero-padded
+    vmovd       xmm17, [r11]                        ; the first bytes
+    vmovd       xmm18, [r11 + rbx - 4]              ; the last bytes
+    vpshufb     xmm18, xmm18, [rax + 20]            ; in their places
+    vporq       xmm17, xmm17, xmm18                 ; zero-padded
     jmp         short .tail_last_done
 .tail_last_under_4:
     movzx       ebp, byte [r11]                     ; byte 0
-    vmovq       xmm18, rbp
+    vmovq       xmm17, rbp
     mov         ebp, 0x00                           ; no byte stays
     mov         rbp, rbx
     shr         rbp, 0x01
     movzx       ebp, byte [r11 + rbp]               ; byte n >> 1
-    vmovq       xmm19, rbp
+    vmovq       xmm18, rbp
     mov         ebp, 0x00                           ; no byte stays
-    vpslldq     xmm19, xmm19, 0x01
-    vporq       xmm18, xmm18, xmm19
+    vpslldq     xmm18, xmm18, 0x01
+    vporq       xmm17, xmm17, xmm18
     movzx       r11d, byte [r11 + rbx - 1]          ; the last byte
-    vmovq       xmm19, r11
+    vmovq       xmm18, r11
     mov         r11d, 0x00                          ; no byte stays
-    vpslldq     xmm19, xmm19, 0x02
-    vporq       xmm18, xmm18, xmm19
-    vpandq      xmm18, xmm18, [rax + 112]           ; zero-padded
+    vpslldq     xmm18, xmm18, 0x02
+    vporq       xmm17, xmm17, xmm18
+    vpandq      xmm17, xmm17, [rax + 112]           ; zero-padded
     jmp         .tail_last_done
 .tail_last_longest:
-    vmovdqu64   ymm18, [r11]                        ; whole blocks
-    vinserti64x2 zmm18, zmm18, [r11 + 32], 0x02     ; and the third
-    vmovdqu64   xmm19, [r11 + rbx - 16]             ; the last 16 bytes
-    vpshufb     xmm19, xmm19, [rax + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm18, zmm18, xmm19, 0x03          ; with them
+    vmovdqu64   ymm17, [r11]                        ; whole blocks
+    vinserti64x2 zmm17, zmm17, [r11 + 32], 0x02     ; and the third
+    vmovdqu64   xmm18, [r11 + rbx - 16]             ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rax + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm17, zmm17, xmm18, 0x03          ; with them
 .tail_last_done:
-    vpshufb     zmm18, zmm18, zmm0                  ; C
-    vpxorq      zmm1, zmm18, zmm1                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm18, zmm1, [r10]                  ; C·H^i: T = A + C1
-    vpxorq      zmm19, zmm1, [r10 + 640]            ; C·H^i: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm1                  ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm18                 ; C·H^i: LO += it
-    vpxorq      zmm21, zmm21, zmm19                 ; C·H^i: HI += it
+    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm17, zmm0                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm17, zmm0, [r10]                  ; C·H^i: T = A + C1
+    vpxorq      zmm18, zmm0, [r10 + 640]            ; C·H^i: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: T0·T1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
+    vpxorq      zmm15, zmm15, zmm0                  ; C·H^i: S += it
+    vpxorq      zmm16, zmm16, zmm17                 ; C·H^i: LO += it
+    vpxorq      zmm20, zmm20, zmm18                 ; C·H^i: HI += it
 .tail_reduce:
-    vpxorq      zmm1, zmm17, zmm16                  ; reduce: LO += S
-    vpclmulqdq  zmm17, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm21, zmm16, zmm1, 0x96            ; reduce: + HI
-    vpxorq      zmm1, zmm17, zmm21                  ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm16, zmm1, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm16                   ; reduce: add up the lanes
-    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm1, xmm16, xmm15, 0x96            ; reduce: minus the key terms
-    vpxorq      xmm15, xmm15, xmm15                 ; reduce
+    vpxorq      zmm0, zmm16, zmm15                  ; reduce: LO += S
+    vpclmulqdq  zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm20, zmm15, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm16, zmm20                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm15, zmm0, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm15                   ; reduce: add up the lanes
+    vextracti64x2 xmm15, ymm0, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm0, xmm15, xmm14, 0x96            ; reduce: minus the key terms
+    vpxorq      xmm14, xmm14, xmm14                 ; reduce
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written                            ; reduce
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .under_4                            ; reduce
-    vpshufb     zmm15, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm16, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpshufb     zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm16, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 10
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 11
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm15, zmm15, zmm14                 ; AES: round 12
-    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 12
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vbroadcasti64x2 zmm19, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 13
-    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 13
-    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 13
-    vbroadcasti64x2 zmm19, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm20, zmm19, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm15                         ; AES: written
-    vpxorq      zmm15, zmm19, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES: written
-    vpxorq      zmm15, zmm19, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm15, zmm17, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm15                   ; AES: written
-    vpxorq      zmm15, zmm19, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm15, zmm18, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm15                   ; AES: written
+    vpxorq      zmm14, zmm14, zmm1                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm1                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm1                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm2                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 10
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 10
+    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 11
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 11
+    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 12
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 12
+    vbroadcasti64x2 zmm18, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 13
+    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 13
+    vaesenc     zmm16, zmm16, zmm18                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm18                 ; AES: round 13
+    vbroadcasti64x2 zmm18, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm19, zmm18, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm14                         ; AES: written
+    vpxorq      zmm14, zmm18, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
+    vpxorq      zmm14, zmm18, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm16, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm14                   ; AES: written
+    vpxorq      zmm14, zmm18, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm17, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm14                   ; AES: written
     add         rcx, 256
     add         r8, 256
     sub         r9, 256
 .under_4:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
     jb          .under_2
-    vpshufb     zmm15, zmm31, zmm0                  ; AES: counter block
-    vpaddd      zmm16, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
+    vpshufb     zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 10
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 10
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 11
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 11
-    vaesenc     zmm15, zmm15, zmm14                 ; AES: round 12
-    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 12
-    vbroadcasti64x2 zmm17, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 13
-    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 13
-    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm18, zmm17, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm15                         ; AES: written
-    vpxorq      zmm15, zmm17, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES: written
+    vpxorq      zmm14, zmm14, zmm1                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm1                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm2                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 10
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 10
+    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 11
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 11
+    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 12
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 12
+    vbroadcasti64x2 zmm16, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 13
+    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 13
+    vbroadcasti64x2 zmm16, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm17, zmm16, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm14                         ; AES: written
+    vpxorq      zmm14, zmm16, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
     add         rcx, 0x80
     add         r8, 0x80
     sub         r9, 0x80
 .under_2:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_1
-    vpshufb     zmm15, zmm31, zmm0                  ; AES: counter block
+    vpshufb     zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 10
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 11
-    vaesenc     zmm15, zmm15, zmm14                 ; AES: round 12
-    vbroadcasti64x2 zmm16, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 13
-    vbroadcasti64x2 zmm16, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm16, zmm16, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm15                         ; AES: written
+    vpxorq      zmm14, zmm14, zmm1                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm2                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 10
+    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 11
+    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 12
+    vbroadcasti64x2 zmm15, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 13
+    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm15, zmm15, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm14                         ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
@@ -2128,165 +2129,166 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt:
     jae         .given_longest                      ; AES
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
-    vmovdqu64   ymm15, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm16, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm16, xmm16, [rax + 64]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm15, zmm15, xmm16, 0x02          ; AES: with them
+    vmovdqu64   ymm14, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm15, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm15, xmm15, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm14, zmm14, xmm15, 0x02          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_33:
     cmp         r9, 0x11
     jb          .given_under_17                     ; AES
-    vmovdqu64   xmm15, [rcx]                        ; AES: whole blocks
-    vmovdqu64   xmm16, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm16, xmm16, [rax + 48]            ; AES: those of the last block, zero-padded
-    vinserti64x2 ymm15, ymm15, xmm16, 0x01          ; AES: with them
+    vmovdqu64   xmm14, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm15, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm15, xmm15, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
-    vmovdqu64   xmm15, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm14, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
-    vmovq       xmm15, [rcx]                        ; AES: the first bytes
-    vmovq       xmm16, [rcx + r9 - 8]               ; AES: the last bytes
-    vpshufb     xmm16, xmm16, [rax + 24]            ; AES: in their places
-    vporq       xmm15, xmm15, xmm16                 ; AES: zero-padded
+    vmovq       xmm14, [rcx]                        ; AES: the first bytes
+    vmovq       xmm15, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm15, xmm15, [rax + 24]            ; AES: in their places
+    vporq       xmm14, xmm14, xmm15                 ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
     jb          .given_under_4                      ; AES
-    vmovd       xmm15, [rcx]                        ; AES: the first bytes
-    vmovd       xmm16, [rcx + r9 - 4]               ; AES: the last bytes
-    vpshufb     xmm16, xmm16, [rax + 20]            ; AES: in their places
-    vporq       xmm15, xmm15, xmm16                 ; AES: zero-padded
-    jmp         short .given_done                   ; AES
+    vmovd       xmm14, [rcx]                        ; AES: the first bytes
+    vmovd       xmm15, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm15, xmm15, [rax + 20]            ; AES: in their places
+    vporq       xmm14, xmm14, xmm15                 ; AES: zero-padded
+    jmp         .given_done                         ; AES
 .given_under_4:
     movzx       r10d, byte [rcx]                    ; AES: byte 0
-    vmovq       xmm15, r10                          ; AES
+    vmovq       xmm14, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
     mov         r10, r9
     shr         r10, 0x01                           ; AES
     movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
-    vmovq       xmm16, r10                          ; AES
+    vmovq       xmm15, r10                          ; AES
     mov         r10d, 0x00                          ; AES: no byte stays
-    vpslldq     xmm16, xmm16, 0x01                  ; AES
-    vporq       xmm15, xmm15, xmm16                 ; AES
+    vpslldq     xmm15, xmm15, 0x01                  ; AES
+    vporq       xmm14, xmm14, xmm15                 ; AES
     movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
-    vmovq       xmm16, rcx                          ; AES
+    vmovq       xmm15, rcx                          ; AES
     mov         ecx, 0x00                           ; AES: no byte stays
-    vpslldq     xmm16, xmm16, 0x02                  ; AES
-    vporq       xmm15, xmm15, xmm16                 ; AES
-    vpandq      xmm15, xmm15, [rax + 112]           ; AES: zero-padded
+    vpslldq     xmm15, xmm15, 0x02                  ; AES
+    vporq       xmm14, xmm14, xmm15                 ; AES
+    vpandq      xmm14, xmm14, [rax + 112]           ; AES: zero-padded
     jmp         .given_done                         ; AES
 .given_longest:
-    vmovdqu64   ymm15, [rcx]                        ; AES: whole blocks
-    vinserti64x2 zmm15, zmm15, [rcx + 32], 0x02     ; AES: and the third
-    vmovdqu64   xmm16, [rcx + r9 - 16]              ; AES: the last 16 bytes
-    vpshufb     xmm16, xmm16, [rax + 80]            ; AES: those of the last block, zero-padded
-    vinserti64x2 zmm15, zmm15, xmm16, 0x03          ; AES: with them
+    vmovdqu64   ymm14, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm14, zmm14, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm15, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm15, xmm15, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm14, zmm14, xmm15, 0x03          ; AES: with them
 .given_done:
-    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm16, zmm2                   ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 12
-    vbroadcasti64x2 zmm3, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 13
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
-    vpandq      zmm15, zmm3, [rax + 112]            ; AES: zero-padded
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     zmm15, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpxorq      zmm1, zmm15, zmm1                   ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 12
+    vbroadcasti64x2 zmm2, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 13
+    vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm2, zmm2, zmm14                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm1, zmm2                    ; AES: last round: the other text
+    vpandq      zmm14, zmm2, [rax + 112]            ; AES: zero-padded
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
-    vmovdqu64   [r8], ymm3                          ; AES: written
-    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    vmovdqu64   [r8], ymm2                          ; AES: written
+    vextracti64x2 xmm1, zmm2, 0x01                  ; AES
     lea         rax, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
-    vextracti64x2 xmm3, zmm3, 0x02                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm2, zmm2, 0x02                  ; AES
+    vpxorq      xmm2, xmm2, xmm1                    ; AES: what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm1, xmm1, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm1, xmm1, xmm2                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; AES: written
     jmp         .written_done                       ; AES
 .written_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jb          .written_under_17                   ; AES
-    vmovdqu64   [r8], xmm3                          ; AES: written
+    vmovdqu64   [r8], xmm2                          ; AES: written
     lea         rax, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
-    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
-    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; AES: at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 160]        ; AES: in front
-    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm1, zmm2, 0x01                  ; AES
+    vpxorq      xmm1, xmm1, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm1, xmm2, xmm1                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; AES: written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_17:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
-    vmovdqu64   [r8], xmm3                          ; AES: written
+    vmovdqu64   [r8], xmm2                          ; AES: written
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
     jb          .written_under_8                    ; AES
     lea         rax, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
-    vpextrq     [r8], xmm3, 0x00                    ; AES: the first bytes
-    vpshufb     xmm2, xmm3, [rax + r9 + 8]          ; AES: the last bytes
-    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
+    vpextrq     [r8], xmm2, 0x00                    ; AES: the first bytes
+    vpshufb     xmm1, xmm2, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8 + r9 - 8], xmm1, 0x00           ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .written_under_4                    ; AES
     lea         rax, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
-    vmovd       [r8], xmm3                          ; AES: the first bytes
-    vpshufb     xmm2, xmm3, [rax + r9 + 12]         ; AES: the last bytes
-    vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
+    vmovd       [r8], xmm2                          ; AES: the first bytes
+    vpshufb     xmm1, xmm2, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8 + r9 - 4], xmm1                 ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_under_4:
     lea         rax, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
-    vpextrb     byte [r8], xmm3, 0x00               ; AES: the first bytes
+    vpextrb     byte [r8], xmm2, 0x00               ; AES: the first bytes
     mov         rcx, r9
     shr         rcx, 0x01                           ; AES
-    vpshufb     xmm2, xmm3, [rax + rcx + 16]        ; AES
-    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
-    vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
+    vpshufb     xmm1, xmm2, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm1, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm1, xmm2, [rax + r9 + 15]         ; AES: the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm1, 0x00      ; AES: the last bytes
     jmp         .written_done                       ; AES
 .written_longest:
-    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
-    vmovdqu64   [r8], ymm3                          ; AES: written
-    vmovdqu64   [r8 + 32], xmm2                     ; AES: written
+    vextracti64x2 xmm1, zmm2, 0x02                  ; AES
+    vmovdqu64   [r8], ymm2                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm1                     ; AES: written
     lea         rax, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
-    vextracti64x2 xmm3, zmm3, 0x03                  ; AES
-    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; AES: at the end
-    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; AES: in front
-    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    vextracti64x2 xmm2, zmm2, 0x03                  ; AES
+    vpxorq      xmm2, xmm2, xmm1                    ; AES: what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm1, xmm1, xmm2                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; AES: written
 .written_done:
     add         r9, 0x0f                            ; AES
     shr         r9, 0x04                            ; AES: blocks, the partial one too
-    vmovq       xmm2, r9                            ; AES
-    vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
+    vmovq       xmm1, r9                            ; AES
+    vpaddd      zmm31, zmm31, zmm1                  ; AES: blocks done
 .written:
 .store:
-    vpshufb     xmm2, xmm31, xmm0                   ; counter block
-    vmovdqu64   [rsi], xmm2                         ; counter block
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm1, xmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter block
+    vmovdqu64   [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
@@ -14290,260 +14292,263 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     lea         rcx, [rcx + r8]
     jmp         .begins
 .many:
-    vmovdqu64   zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
-    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
-    vpshufb     zmm2, zmm2, zmm1                    ; counter, last word first
-    vpaddd      zmm31, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1904]              ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 1920]              ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 1936]              ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 1952]              ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1968]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
-    vbroadcasti64x2 zmm13, [rdi + 2032]             ; k_11
-    vbroadcasti64x2 zmm14, [rdi + 2048]             ; k_12
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vbroadcasti64x2 zmm1, [rsi + 16]                ; counter block
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm31, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vbroadcasti64x2 zmm1, [rdi + 1856]              ; k_0
+    vbroadcasti64x2 zmm2, [rdi + 1872]              ; k_1
+    vbroadcasti64x2 zmm3, [rdi + 1888]              ; k_2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 1920]              ; k_4
+    vbroadcasti64x2 zmm6, [rdi + 1936]              ; k_5
+    vbroadcasti64x2 zmm7, [rdi + 1952]              ; k_6
+    vbroadcasti64x2 zmm8, [rdi + 1968]              ; k_7
+    vbroadcasti64x2 zmm9, [rdi + 1984]              ; k_8
+    vbroadcasti64x2 zmm10, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm11, [rdi + 2016]             ; k_10
+    vbroadcasti64x2 zmm12, [rdi + 2032]             ; k_11
+    vbroadcasti64x2 zmm13, [rdi + 2048]             ; k_12
     cmp         r8, 512
     jb          .whole_rest
 .whole_groups:
-    vmovdqu64   zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; blocks_12
+    vpaddd      zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_minus_4]  ; the counters to come
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter block
+    vpxorq      zmm28, zmm14, zmm1                  ; + k_0
+    vpshufd     zmm14, zmm1, 0xff
+    mov         r9d, 34952
+    kmovq       k1, r9                              ; the last word of each lane
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .whole_group:
-    vpshufb     zmm16, zmm31, zmm1                  ; AES: counter block
-    vmovdqu64   zmm17, [rdx + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm18, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm1                  ; C3·H^6: C
-    vpaddd      zmm19, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vmovdqu64   zmm20, [rdx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm21, zmm31, zmm15                 ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm1                  ; C4·H^5: C
-    vpaddd      zmm22, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vmovdqu64   zmm23, [rdx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpaddd      zmm24, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm1                  ; C5·H^4: C
-    vpaddd      zmm25, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm17, zmm17, 0x10           ; C3·H^6: A0·A1
-    vpaddd      zmm26, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C4·H^5: A0·A1
+    vpshufd     zmm15, zmm31, 0x00                  ; AES
+    vmovdqu64   zmm16, [rdx + 128]                  ; C3·H^6: C, bytes as in memory
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_32]  ; AES: the next counters
-    vpclmulqdq  zmm28, zmm23, zmm23, 0x10           ; C5·H^4: A0·A1
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm27, zmm17, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vpxorq      zmm27, zmm20, [rdi + 256]           ; C4·H^5: T = A + C1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpxorq      zmm28, zmm23, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vpxorq      zmm17, zmm17, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm17, zmm17, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm17, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm24, zmm4                  ; AES: round 2
-    vpxorq      zmm20, zmm20, [rdi + 896]           ; C4·H^5: U = A + C2
-    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm25, zmm26, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpxorq      zmm23, zmm23, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vpternlogq  zmm28, zmm20, zmm23, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm20, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 3
-    vmovdqu64   zmm24, [rdx + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpshufb     zmm24, zmm24, zmm1                  ; C6·H^3: C
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vmovdqu64   zmm25, [rdx + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
-    vpshufb     zmm25, zmm25, zmm1                  ; C7·H^2: C
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
-    vpxorq      zmm26, zmm24, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vpxorq      zmm27, zmm25, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vpxorq      zmm24, zmm24, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vpxorq      zmm25, zmm25, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
-    vmovdqu64   zmm24, [rdx + 448]                  ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vpshufb     zmm24, zmm24, zmm1                  ; C8·H^1: C
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vmovdqu64   zmm25, [rdx + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm1                  ; C2·H^7: C
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C8·H^1: A0·A1
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 10
-    vpxorq      zmm26, zmm24, [rdi + 512]           ; C8·H^1: T = A + C1
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 10
-    vpxorq      zmm27, zmm25, [rdi + 128]           ; C2·H^7: T = A + C1
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 10
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 10
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 11
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 11
-    vpxorq      zmm24, zmm24, [rdi + 1152]          ; C8·H^1: U = A + C2
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 11
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C8·H^1: U0·U1
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 11
-    vpxorq      zmm25, zmm25, [rdi + 768]           ; C2·H^7: U = A + C2
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 11
-    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 12
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 12
-    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 12
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 12
-    vmovdqu64   zmm24, [rdx]                        ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 12
-    vpshufb     zmm24, zmm24, zmm1                  ; C1·H^8: C
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 12
-    vbroadcasti64x2 zmm25, [rdi + 2064]             ; AES: k_13
-    vpxorq      zmm0, zmm24, zmm0                   ; C1·H^8: A = X + C
-    vaesenc     zmm16, zmm16, zmm25                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm25                 ; AES: round 13
-    vpclmulqdq  zmm24, zmm0, zmm0, 0x10             ; C1·H^8: A0·A1
-    vaesenc     zmm19, zmm19, zmm25                 ; AES: round 13
-    vaesenc     zmm21, zmm21, zmm25                 ; AES: round 13
-    vpxorq      zmm24, zmm29, zmm24                 ; C1·H^8: S += it
-    vaesenc     zmm17, zmm17, zmm25                 ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm25                 ; AES: round 13
-    vpxorq      zmm26, zmm0, [rdi + 64]             ; C1·H^8: T = A + C1
-    vaesenc     zmm20, zmm20, zmm25                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm25                 ; AES: round 13
-    vpclmulqdq  zmm25, zmm26, zmm26, 0x10           ; C1·H^8: T0·T1
-    vbroadcasti64x2 zmm26, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm27, zmm26, [rdx]                 ; AES: k_Nr + text
-    vpternlogq  zmm30, zmm25, zmm24, 0x96           ; reduce: LO += S
-    vaesenclast zmm16, zmm16, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm16                        ; AES: written
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C3·H^6: C
+    vpaddd      zmm17, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_words_0]  ; AES: four registers' numbers
+    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: as in memory
+    vmovdqu64   zmm18, [rdx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpxorq      zmm17, zmm17, zmm14                 ; AES: + k_0
+    vmovdqa64   zmm19, zmm28
+    vpshufd     zmm19{k1}, zmm17, 0xff              ; AES
+    vpshufb     zmm18, zmm18, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C4·H^5: C
+    vmovdqa64   zmm20, zmm28
+    vpshufd     zmm20{k1}, zmm17, 0xaa              ; AES
+    vmovdqa64   zmm21, zmm28
+    vpshufd     zmm21{k1}, zmm17, 0x55              ; AES
+    vmovdqu64   zmm22, [rdx + 256]                  ; C5·H^4: C, bytes as in memory
+    vmovdqa64   zmm23, zmm28
+    vpshufd     zmm23{k1}, zmm17, 0x00              ; AES
+    vpaddd      zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_words_1]  ; AES: four registers' numbers
+    vpshufb     zmm17, zmm22, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C5·H^4: C
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: as in memory
+    vpclmulqdq  zmm29, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
+    vpxorq      zmm15, zmm15, zmm14                 ; AES: + k_0
+    vmovdqa64   zmm22, zmm28
+    vpshufd     zmm22{k1}, zmm15, 0xff              ; AES
+    vpclmulqdq  zmm24, zmm18, zmm18, 0x10           ; C4·H^5: A0·A1
+    vmovdqa64   zmm25, zmm28
+    vpshufd     zmm25{k1}, zmm15, 0xaa              ; AES
+    vmovdqa64   zmm26, zmm28
+    vpshufd     zmm26{k1}, zmm15, 0x55              ; AES
+    vpclmulqdq  zmm27, zmm17, zmm17, 0x10           ; C5·H^4: A0·A1
+    vpshufd     zmm28{k1}, zmm15, 0x00              ; AES
+    vpternlogq  zmm29, zmm24, zmm27, 0x96           ; C6·H^3: S += it
+    vaesenc     zmm15, zmm19, zmm2                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm2                  ; AES: round 1
+    vpxorq      zmm20, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
+    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm30, zmm20, zmm20, 0x10           ; C3·H^6: T0·T1
+    vaesenc     zmm20, zmm22, zmm2                  ; AES: round 1
+    vaesenc     zmm22, zmm25, zmm2                  ; AES: round 1
+    vpxorq      zmm24, zmm18, [rdi + 256]           ; C4·H^5: T = A + C1
+    vaesenc     zmm25, zmm26, zmm2                  ; AES: round 1
+    vaesenc     zmm26, zmm28, zmm2                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C4·H^5: T0·T1
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 2
+    vpxorq      zmm27, zmm17, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5·H^4: T0·T1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
+    vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm24, zmm25, zmm3                  ; AES: round 2
+    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 2
+    vpxorq      zmm16, zmm16, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm16, zmm16, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm16, zmm21, zmm4                  ; AES: round 3
+    vpxorq      zmm18, zmm18, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm21, zmm23, zmm4                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 3
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
+    vaesenc     zmm23, zmm24, zmm4                  ; AES: round 3
+    vpxorq      zmm17, zmm17, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
+    vpternlogq  zmm27, zmm18, zmm17, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm17, zmm21, zmm5                  ; AES: round 4
+    vaesenc     zmm18, zmm20, zmm5                  ; AES: round 4
+    vmovdqu64   zmm20, [rdx + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 4
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 4
+    vpshufb     zmm20, zmm20, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vmovdqu64   zmm24, [rdx + 384]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
+    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vpclmulqdq  zmm25, zmm20, zmm20, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 5
+    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
+    vpxorq      zmm25, zmm20, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
+    vpxorq      zmm26, zmm24, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
+    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vpxorq      zmm20, zmm20, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C6·H^3: U0·U1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
+    vpxorq      zmm24, zmm24, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C7·H^2: U0·U1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vpternlogq  zmm27, zmm20, zmm24, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
+    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 8
+    vmovdqu64   zmm21, [rdx + 448]                  ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 8
+    vpshufb     zmm21, zmm21, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C8·H^1: C
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
+    vmovdqu64   zmm24, [rdx + 64]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
+    vpshufb     zmm24, zmm24, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
+    vpclmulqdq  zmm25, zmm21, zmm21, 0x10           ; C8·H^1: A0·A1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 9
+    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C2·H^7: A0·A1
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 10
+    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 10
+    vpxorq      zmm25, zmm21, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 10
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 10
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 10
+    vpxorq      zmm26, zmm24, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 10
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 11
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 11
+    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 11
+    vpxorq      zmm21, zmm21, [rdi + 1152]          ; C8·H^1: U = A + C2
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 11
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 11
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 11
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 12
+    vpxorq      zmm24, zmm24, [rdi + 768]           ; C2·H^7: U = A + C2
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 12
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 12
+    vpternlogq  zmm27, zmm21, zmm24, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 12
+    vmovdqu64   zmm21, [rdx]                        ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 12
+    vpshufb     zmm21, zmm21, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C1·H^8: C
+    vbroadcasti64x2 zmm24, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm15, zmm15, zmm24                 ; AES: round 13
+    vpxorq      zmm0, zmm21, zmm0                   ; C1·H^8: A = X + C
+    vaesenc     zmm19, zmm19, zmm24                 ; AES: round 13
+    vaesenc     zmm16, zmm16, zmm24                 ; AES: round 13
+    vpclmulqdq  zmm21, zmm0, zmm0, 0x10             ; C1·H^8: A0·A1
+    vaesenc     zmm17, zmm17, zmm24                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm24                 ; AES: round 13
+    vpxorq      zmm21, zmm29, zmm21                 ; C1·H^8: S += it
+    vaesenc     zmm20, zmm20, zmm24                 ; AES: round 13
+    vaesenc     zmm22, zmm22, zmm24                 ; AES: round 13
+    vpxorq      zmm25, zmm0, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm23, zmm23, zmm24                 ; AES: round 13
+    vbroadcasti64x2 zmm24, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C1·H^8: T0·T1
+    vpxorq      zmm26, zmm24, [rdx]                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm26                 ; AES: last round: the other text
+    vpternlogq  zmm30, zmm25, zmm21, 0x96           ; reduce: LO += S
+    vmovdqu64   [rcx], zmm15                        ; AES: written
+    vpxorq      zmm15, zmm24, [rdx + 64]            ; AES: k_Nr + text
     vpxorq      zmm0, zmm0, [rdi + 704]             ; C1·H^8: U = A + C2
-    vpxorq      zmm16, zmm26, [rdx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
+    vaesenclast zmm15, zmm19, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm15                   ; AES: written
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1·H^8: U0·U1
-    vmovdqu64   [rcx + 64], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm26, [rdx + 128]           ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm0, zmm24, 0x96            ; reduce: HI += S
-    vaesenclast zmm0, zmm19, zmm16                  ; AES: last round: the other text
-    vmovdqu64   [rcx + 128], zmm0                   ; AES: written
-    vpclmulqdq  zmm0, zmm30, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm16, zmm26, [rdx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm21, zmm16                 ; AES: last round: the other text
-    vpshufd     zmm18, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [rcx + 192], zmm16                  ; AES: written
-    vpxorq      zmm16, zmm26, [rdx + 256]           ; AES: k_Nr + text
-    vpternlogq  zmm18, zmm28, zmm0, 0x96            ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm0, zmm17, zmm16                  ; AES: last round: the other text
+    vpxorq      zmm15, zmm24, [rdx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
+    vpternlogq  zmm27, zmm0, zmm21, 0x96            ; reduce: HI += S
+    vmovdqu64   [rcx + 128], zmm15                  ; AES: written
+    vpxorq      zmm0, zmm24, [rdx + 192]            ; AES: k_Nr + text
+    vpclmulqdq  zmm15, zmm30, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm0, zmm17, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm0                   ; AES: written
+    vpshufd     zmm16, zmm30, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm0, zmm24, [rdx + 256]            ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm27, zmm15, 0x96           ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm0, zmm18, zmm0                   ; AES: last round: the other text
     vmovdqu64   [rcx + 256], zmm0                   ; AES: written
-    vextracti64x4 ymm0, zmm18, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm16, zmm26, [rdx + 320]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm22, zmm16                 ; AES: last round: the other text
-    vpxorq      ymm0, ymm18, ymm0                   ; reduce: add up the lanes
-    vmovdqu64   [rcx + 320], zmm16                  ; AES: written
-    vpxorq      zmm16, zmm26, [rdx + 384]           ; AES: k_Nr + text
-    vextracti64x2 xmm17, ymm0, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm16, zmm20, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rcx + 384], zmm16                  ; AES: written
-    vpternlogq  xmm0, xmm17, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm16, zmm26, [rdx + 448]           ; AES: k_Nr + text
-    vaesenclast zmm16, zmm23, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rcx + 448], zmm16                  ; AES: written
+    vextracti64x4 ymm0, zmm16, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm15, zmm24, [rdx + 320]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm20, zmm15                 ; AES: last round: the other text
+    vpxorq      ymm0, ymm16, ymm0                   ; reduce: add up the lanes
+    vmovdqu64   [rcx + 320], zmm15                  ; AES: written
+    vpxorq      zmm15, zmm24, [rdx + 384]           ; AES: k_Nr + text
+    vextracti64x2 xmm16, ymm0, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm15, zmm22, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 384], zmm15                  ; AES: written
+    vpternlogq  xmm0, xmm16, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm15, zmm24, [rdx + 448]           ; AES: k_Nr + text
+    vaesenclast zmm15, zmm23, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 448], zmm15                  ; AES: written
     add         rdx, 512                            ; next group
     add         rcx, 512
     sub         r8, 512
@@ -14559,47 +14564,47 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     and         r9, -16
     lea         r10, [rdi + 576]
     sub         r10, r9                             ; H^m
-    vmovdqu64   xmm15, [r10 + 1280]                 ; R_m: the key terms of H^m … H^1
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm14, [r10 + 1280]                 ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x40
     jae         .whole_tail_first
+    vpxorq      xmm15, xmm15, xmm15
     vpxorq      xmm16, xmm16, xmm16
-    vpxorq      xmm17, xmm17, xmm17
-    vpxorq      xmm21, xmm21, xmm21
+    vpxorq      xmm20, xmm20, xmm20
     jmp         .whole_tail_rest
 .whole_tail_first:
-    vmovdqu64   zmm16, [r11]                        ; C·H^m: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm1                  ; C·H^m: C
-    vpxorq      zmm0, zmm16, zmm0                   ; C·H^m: A = X + C
-    vpxorq      zmm17, zmm0, [r10]                  ; C·H^m: T = A + C1
-    vpxorq      zmm18, zmm0, [r10 + 640]            ; C·H^m: U = A + C2
-    vpclmulqdq  zmm16, zmm0, zmm0, 0x10             ; C·H^m: A0·A1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^m: T0·T1
-    vpclmulqdq  zmm21, zmm18, zmm18, 0x10           ; C·H^m: U0·U1
+    vmovdqu64   zmm15, [r11]                        ; C·H^m: C, bytes as in memory
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C·H^m: C
+    vpxorq      zmm0, zmm15, zmm0                   ; C·H^m: A = X + C
+    vpxorq      zmm16, zmm0, [r10]                  ; C·H^m: T = A + C1
+    vpxorq      zmm17, zmm0, [r10 + 640]            ; C·H^m: U = A + C2
+    vpclmulqdq  zmm15, zmm0, zmm0, 0x10             ; C·H^m: A0·A1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^m: T0·T1
+    vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C·H^m: U0·U1
     vpxorq      xmm0, xmm0, xmm0                    ; C·H^m: X counts once
     add         r10, 0x40                           ; the next powers
     add         r11, 0x40                           ; the next blocks
     sub         rbx, 0x40
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jb          .whole_tail_after_block
 .whole_tail_block:
-    vmovdqu64   zmm18, [r11]                        ; C·H^i: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm1                  ; C·H^i: C
-    vpxorq      zmm19, zmm18, [r10]                 ; C·H^i: T = A + C1
-    vpxorq      zmm20, zmm18, [r10 + 640]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm18                 ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm19                 ; C·H^i: LO += it
-    vpxorq      zmm21, zmm21, zmm20                 ; C·H^i: HI += it
+    vmovdqu64   zmm17, [r11]                        ; C·H^i: C, bytes as in memory
+    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C·H^i: C
+    vpxorq      zmm18, zmm17, [r10]                 ; C·H^i: T = A + C1
+    vpxorq      zmm19, zmm17, [r10 + 640]           ; C·H^i: U = A + C2
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: A0·A1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
+    vpxorq      zmm15, zmm15, zmm17                 ; C·H^i: S += it
+    vpxorq      zmm16, zmm16, zmm18                 ; C·H^i: LO += it
+    vpxorq      zmm20, zmm20, zmm19                 ; C·H^i: HI += it
     add         r10, 0x40                           ; the next powers
     add         r11, 0x40                           ; the next blocks
     sub         rbx, 0x40
     cmp         rbx, 0x40
     jae         .whole_tail_block
 .whole_tail_after_block:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .whole_tail_reduce
 .whole_tail_rest:
@@ -14607,194 +14612,193 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     jae         .whole_tail_last_longest
     cmp         rbx, 0x20
     jb          .whole_tail_last_under_32
-    vmovdqu64   ymm18, [r11]                        ; whole blocks
+    vmovdqu64   ymm17, [r11]                        ; whole blocks
     jmp         .whole_tail_last_done
 .whole_tail_last_under_32:
-    vmovdqu64   xmm18, [r11]                        ; whole blocks
+    vmovdqu64   xmm17, [r11]                        ; whole blocks
     jmp         .whole_tail_last_done
 .whole_tail_last_longest:
-    vmovdqu64   ymm18, [r11]                        ; whole blocks
-    vinserti64x2 zmm18, zmm18, [r11 + 32], 0x02     ; and the third
+    vmovdqu64   ymm17, [r11]                        ; whole blocks
+    vinserti64x2 zmm17, zmm17, [r11 + 32], 0x02     ; and the third
 .whole_tail_last_done:
-    vpshufb     zmm18, zmm18, zmm1                  ; C
-    vpxorq      zmm0, zmm18, zmm0                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm18, zmm0, [r10]                  ; C·H^i: T = A + C1
-    vpxorq      zmm19, zmm0, [r10 + 640]            ; C·H^i: U = A + C2
+    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm17, zmm0                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm17, zmm0, [r10]                  ; C·H^i: T = A + C1
+    vpxorq      zmm18, zmm0, [r10 + 640]            ; C·H^i: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm0                  ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm18                 ; C·H^i: LO += it
-    vpxorq      zmm21, zmm21, zmm19                 ; C·H^i: HI += it
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: T0·T1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
+    vpxorq      zmm15, zmm15, zmm0                  ; C·H^i: S += it
+    vpxorq      zmm16, zmm16, zmm17                 ; C·H^i: LO += it
+    vpxorq      zmm20, zmm20, zmm18                 ; C·H^i: HI += it
 .whole_tail_reduce:
-    vpxorq      zmm0, zmm17, zmm16                  ; reduce: LO += S
-    vpclmulqdq  zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm0, zmm16, zmm15                  ; reduce: LO += S
+    vpclmulqdq  zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm21, zmm16, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm17, zmm21                  ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm16, zmm0, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm16                   ; reduce: add up the lanes
-    vextracti64x2 xmm16, ymm0, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm0, xmm16, xmm15, 0x96            ; reduce: minus the key terms
-    vpxorq      xmm15, xmm15, xmm15                 ; reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpternlogq  zmm20, zmm15, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm16, zmm20                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm15, zmm0, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm15                   ; reduce: add up the lanes
+    vextracti64x2 xmm15, ymm0, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm0, xmm15, xmm14, 0x96            ; reduce: minus the key terms
+    vpxorq      xmm14, xmm14, xmm14                 ; reduce
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_written                      ; reduce
     cmp         r8, 256
     jb          .whole_under_4                      ; reduce
-    vpshufb     zmm15, zmm31, zmm1                  ; AES: counter block
-    vpaddd      zmm16, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
-    vpaddd      zmm17, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
-    vpaddd      zmm18, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
+    vpshufb     zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm16, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm17, zmm17, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 10
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 10
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 11
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 11
-    vaesenc     zmm15, zmm15, zmm14                 ; AES: round 12
-    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 12
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 12
-    vbroadcasti64x2 zmm19, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 13
-    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 13
-    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 13
-    vbroadcasti64x2 zmm19, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm20, zmm19, [rdx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm15                        ; AES: written
-    vpxorq      zmm15, zmm19, [rdx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm15                   ; AES: written
-    vpxorq      zmm15, zmm19, [rdx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm15, zmm17, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rcx + 128], zmm15                  ; AES: written
-    vpxorq      zmm15, zmm19, [rdx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm15, zmm18, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rcx + 192], zmm15                  ; AES: written
+    vpxorq      zmm14, zmm14, zmm1                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm1                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm1                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm2                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 10
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 10
+    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 11
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 11
+    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 12
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 12
+    vbroadcasti64x2 zmm18, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm14, zmm14, zmm18                 ; AES: round 13
+    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 13
+    vaesenc     zmm16, zmm16, zmm18                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm18                 ; AES: round 13
+    vbroadcasti64x2 zmm18, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm19, zmm18, [rdx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm14                        ; AES: written
+    vpxorq      zmm14, zmm18, [rdx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm14                   ; AES: written
+    vpxorq      zmm14, zmm18, [rdx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm16, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm14                  ; AES: written
+    vpxorq      zmm14, zmm18, [rdx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm17, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm14                  ; AES: written
     add         rdx, 256
     add         rcx, 256
     sub         r8, 256
 .whole_under_4:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x80
     jb          .whole_under_2
-    vpshufb     zmm15, zmm31, zmm1                  ; AES: counter block
-    vpaddd      zmm16, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpshufb     zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 10
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 10
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 11
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 11
-    vaesenc     zmm15, zmm15, zmm14                 ; AES: round 12
-    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 12
-    vbroadcasti64x2 zmm17, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 13
-    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 13
-    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm18, zmm17, [rdx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm15                        ; AES: written
-    vpxorq      zmm15, zmm17, [rdx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm15                   ; AES: written
+    vpxorq      zmm14, zmm14, zmm1                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm1                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm2                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 10
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 10
+    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 11
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 11
+    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 12
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 12
+    vbroadcasti64x2 zmm16, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm14, zmm14, zmm16                 ; AES: round 13
+    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 13
+    vbroadcasti64x2 zmm16, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm17, zmm16, [rdx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm14                        ; AES: written
+    vpxorq      zmm14, zmm16, [rdx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm14                   ; AES: written
     add         rdx, 0x80
     add         rcx, 0x80
     sub         r8, 0x80
 .whole_under_2:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x40
     jb          .whole_under_1
-    vpshufb     zmm15, zmm31, zmm1                  ; AES: counter block
+    vpshufb     zmm14, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 10
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 11
-    vaesenc     zmm15, zmm15, zmm14                 ; AES: round 12
-    vbroadcasti64x2 zmm16, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm15, zmm15, zmm16                 ; AES: round 13
-    vbroadcasti64x2 zmm16, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm16, zmm16, [rdx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rcx], zmm15                        ; AES: written
+    vpxorq      zmm14, zmm14, zmm1                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm2                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 10
+    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 11
+    vaesenc     zmm14, zmm14, zmm13                 ; AES: round 12
+    vbroadcasti64x2 zmm15, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm14, zmm14, zmm15                 ; AES: round 13
+    vbroadcasti64x2 zmm15, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm15, zmm15, [rdx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm14                        ; AES: written
     add         rdx, 0x40
     add         rcx, 0x40
     sub         r8, 0x40
@@ -14805,61 +14809,61 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     jae         .whole_given_longest                ; AES
     cmp         r8, 0x20
     jb          .whole_given_under_32               ; AES
-    vmovdqu64   ymm15, [rdx]                        ; AES: whole blocks
+    vmovdqu64   ymm14, [rdx]                        ; AES: whole blocks
     jmp         .whole_given_done                   ; AES
 .whole_given_under_32:
-    vmovdqu64   xmm15, [rdx]                        ; AES: whole blocks
+    vmovdqu64   xmm14, [rdx]                        ; AES: whole blocks
     jmp         .whole_given_done                   ; AES
 .whole_given_longest:
-    vmovdqu64   ymm15, [rdx]                        ; AES: whole blocks
-    vinserti64x2 zmm15, zmm15, [rdx + 32], 0x02     ; AES: and the third
+    vmovdqu64   ymm14, [rdx]                        ; AES: whole blocks
+    vinserti64x2 zmm14, zmm14, [rdx + 32], 0x02     ; AES: and the third
 .whole_given_done:
-    vpshufb     zmm16, zmm31, zmm1                  ; AES: counter block
-    vpxorq      zmm2, zmm16, zmm2                   ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 12
-    vbroadcasti64x2 zmm3, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 13
-    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
+    vpshufb     zmm15, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; AES: counter block
+    vpxorq      zmm1, zmm15, zmm1                   ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 12
+    vbroadcasti64x2 zmm2, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm1, zmm1, zmm2                    ; AES: round 13
+    vbroadcasti64x2 zmm2, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm2, zmm2, zmm14                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm1, zmm2                    ; AES: last round: the other text
     lea         r9, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
     sub         r9, r8                              ; AES
-    vpandq      zmm15, zmm3, [r9 + 112]             ; AES: zero-padded
+    vpandq      zmm14, zmm2, [r9 + 112]             ; AES: zero-padded
     cmp         r8, 0x30
     jae         .whole_written_longest              ; AES
     cmp         r8, 0x20
     jb          .whole_written_under_32             ; AES
-    vmovdqu64   [rcx], ymm3                         ; AES: written
+    vmovdqu64   [rcx], ymm2                         ; AES: written
     jmp         .whole_written_done                 ; AES
 .whole_written_under_32:
-    vmovdqu64   [rcx], xmm3                         ; AES: written
+    vmovdqu64   [rcx], xmm2                         ; AES: written
     jmp         .whole_written_done                 ; AES
 .whole_written_longest:
-    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
-    vmovdqu64   [rcx], ymm3                         ; AES: written
-    vmovdqu64   [rcx + 32], xmm2                    ; AES: written
+    vextracti64x2 xmm1, zmm2, 0x02                  ; AES
+    vmovdqu64   [rcx], ymm2                         ; AES: written
+    vmovdqu64   [rcx + 32], xmm1                    ; AES: written
 .whole_written_done:
     lea         rdx, [rdx + r8]                     ; AES: behind the text
     lea         rcx, [rcx + r8]                     ; AES
     add         r8, 0x0f                            ; AES
     shr         r8, 0x04                            ; AES: blocks, the partial one too
-    vmovq       xmm2, r8                            ; AES
-    vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
+    vmovq       xmm1, r8                            ; AES
+    vpaddd      zmm31, zmm31, zmm1                  ; AES: blocks done
 .whole_written:
 .whole_done:
-    vpshufb     xmm1, xmm31, xmm1                   ; counter block
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm1, xmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter block
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .counted
 .begins:

@@ -17,7 +17,7 @@ from ghashgen.kernels.aes.rest import kept_rest
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.alone import text_alone
-from ghashgen.kernels.gcm.parts.groups import held_keys, keeps
+from ghashgen.kernels.gcm.parts.groups import Groups, held_keys, keeps
 from ghashgen.kernels.gcm.parts.kept import encrypt_kept
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
@@ -85,8 +85,15 @@ def decrypt_text(text: Text, X: VReg, done: str) -> None:
     b, kernel, context = text.b, text.kernel, text.context
     _branch_to_rest(text)
     b.label("groups")
-    keys = group_keys(b, kernel.hash, context)
-    group_loop(text, X, keys, False, text.group_bytes)
+    if kernel.instruction_set.partial_registers:
+        groups = Groups(text, X, False)
+        groups.ready()
+        with b.loop(GROUP):
+            groups.turn()
+            b.branch("not_below", text.length, text.group_bytes, GROUP)
+    else:
+        keys = group_keys(b, kernel.hash, context)
+        group_loop(text, X, keys, False, text.group_bytes)
     if text.has_rest:
         b.branch("equal", text.length, 0, done)
         b.label("rest")
