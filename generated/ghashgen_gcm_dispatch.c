@@ -514,16 +514,16 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
  * record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3c),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -558,16 +558,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: imix on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3c),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -608,7 +608,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -639,7 +639,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -670,7 +670,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -683,7 +683,7 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -714,9 +714,9 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
@@ -727,13 +727,6 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x38),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -753,7 +746,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -772,22 +765,28 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: seal-burst and open-burst on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x9),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3),
+        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x36),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3c),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -817,7 +816,7 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -842,7 +841,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -867,7 +866,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -892,7 +891,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -917,16 +916,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3c),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -949,19 +948,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3),
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
-    },
-    /* Zen 5, other Intel, other AMD, other: convention */
-    {
-        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3c),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
@@ -981,16 +973,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3c),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1019,9 +1011,9 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
@@ -1032,13 +1024,6 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x38),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
@@ -1070,16 +1055,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3c),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1109,7 +1094,7 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -1134,7 +1119,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -1147,16 +1132,16 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Emerald Rapids, Zen 4: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5: text on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3c),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1185,9 +1170,9 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
@@ -1198,13 +1183,6 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x38),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -1224,7 +1202,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
