@@ -191,7 +191,7 @@ def ask(*arguments: str) -> Result:
         (("--cpu", "zen5"), 1),
         (("--cpu", "zen4", "--key", "128"), 0),
         (("--cpu", "Cascade Lake"), 0),
-        (("--cpu", "haswell", "--key", "128"), 0),
+        (("--cpu", "haswell", "--key", "128"), 1),
         (("--cpu", "zen3", "--key", "128"), 1),
     ],
 )

@@ -200,8 +200,14 @@ class GcmKernel:
 
     @property
     def held_keys(self) -> int:
-        """Round keys in registers: as many as are free beside a group, GHASH and the counters."""
-        return 0 if self.compact or self.roundkeys == "memory" else self.room
+        """Round keys in registers: as many as are free beside a group, GHASH and the counters.
+
+        Counters of more than eight registers take a third register of numbers.
+        """
+        if self.compact or self.roundkeys == "memory":
+            return 0
+        third = self.instruction_set.partial_registers and self.registers > 8
+        return max(0, self.room - third)
 
     @property
     def room(self) -> int:
