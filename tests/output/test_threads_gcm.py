@@ -33,6 +33,9 @@ WIDE = GcmKernel(256, "avx512", "k", "clmul1", 16, segments=True, short=True)
 NEEDS = {AVX: ("aesni", "avx", "pclmulqdq"), WIDE: ("vaes", "vpclmulqdq", "avx512f", "avx512bw")}
 DRIVER = Path(__file__).with_name("threads_gcm_driver.c")
 CROSSOVER, SLEEPS = 1024, 0
+AWAKE = 2_000_000_000
+"""Nanoseconds that threads look for work, so that none sleeps and all surely help. With fewer a
+slow machine may work on every message alone."""
 DONE, DIFFERS, REFUSED = range(3)
 UNTOUCHED = 0x5A
 LONGEST = 5 << 20
@@ -295,7 +298,7 @@ def test_random_lengths_to_64_mib_are_as_by_one_call(built: Path, threads: int) 
 def test_every_length_of_few_groups(built: Path) -> None:
     need_the_cpu(AVX)
     for threads in (2, 9):
-        answer = run(built, "sweep", 3000, 1, threads, 1000)
+        answer = run(built, "sweep", 3000, 1, threads, AWAKE)
         assert answer.returncode == 0, answer.stdout
 
 
@@ -332,7 +335,7 @@ FAULTS = {
 def test_a_planted_fault_is_noticed(tmp_path: Path, fault: str) -> None:
     need_the_cpu(AVX)
     program = driver(tmp_path, flags=("-O2", "-w"), fault=FAULTS[fault])
-    assert run(program, "sweep", 65536, 317, 3, 1000).returncode == 1
+    assert run(program, "sweep", 65536, 317, 3, AWAKE).returncode == 1
 
 
 # --- Races
@@ -354,7 +357,7 @@ def sanitized(folder: Path, fault: tuple[str, str] = ("", "")) -> Path:
 @here
 def test_thread_sanitizer_sees_no_race(tmp_path: Path) -> None:
     program = sanitized(tmp_path)
-    for words in (("sweep", 65536, 1999, 3, 1000), ("sweep", 65536, 1999, 4, 0), ("callers", 10)):
+    for words in (("sweep", 65536, 1999, 3, AWAKE), ("sweep", 65536, 1999, 4, 0), ("callers", 10)):
         answer = run(program, *words)
         assert (answer.returncode, answer.stderr) == (0, ""), words
 
