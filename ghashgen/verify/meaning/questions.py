@@ -21,7 +21,7 @@ Place = int | str
 
 @dataclass
 class Questions:
-    """What has been asked, by the address of the instruction."""
+    """What has been asked in all runs of one check, by the address of the instruction."""
 
     left: set[int] = field(default_factory=set)
     """The questions that some run leaves to another."""
