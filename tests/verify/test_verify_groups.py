@@ -129,7 +129,7 @@ FAULTS = {
         "which is done"),
     ("open_many", "toldaab", "another message's verdict"): (
         r"(vextracti64x2 xmm\d+, zmm\d+, 0x0)1(\n)", r"\g<1>0\2",
-        "a condition depends on a secret|another answer|status"),
+        "another answer|status|which is done"),
     ("open_many", "toldaab", "another message's text that is cleared"): (
         r"(\[rsi - )536(\] +; out)", r"\g<1>456\2", "output"),
     ("open_many", "toldbac", "another message's status of a wrong tag"): (
