@@ -79,10 +79,10 @@ FAULTS = {
     ("seal_many", "checksb", "a length that is not compared"): (
         r"(len\n(?: +db.*\n)* +cmp +)rdx(, rax)", r"\1rax\2", "length"),
     ("open_many", "groupb", "another message's text"): (
-        r"(\[rsi \+ )16(\] +; AES: in)", r"\g<1>96\2", "whether the tag is right"),
+        r"(\[rsi \+ )16(\] +; AES: in)", r"\g<1>96\2", "not as they are"),
     ("open_many", "judgeb", "half of a tag"): (
         r"(vpshufd +ymm\d+, ymm\d+, )0x4e( +; tags\n +vpor)", r"\g<1>0xe4\2",
-        "a condition depends on a secret"),
+        "which is done"),
     ("open_many", "judgebb", "another message's verdict"): (
         r"(vextracti128 xmm\d+, ymm\d+, 0x0)1( +; tags\n)", r"\g<1>0\2",
         "store to output before length, which is done"),
