@@ -37,10 +37,12 @@ static void store(uint8_t *p, uint64_t v, int bytes)
 static void aes_hw_encrypt(const uint8_t *in, uint8_t *out, const AES_KEY *key)
 {
 #ifdef OPENSSL
-    __m128i x = _mm_xor_si128(get(in), get(key->key));
-    for (unsigned i = 1; i <= key->rounds; i++)
-        x = _mm_aesenc_si128(x, get(key->key + 16 * i));
-    put(out, _mm_aesenclast_si128(x, get(key->key + 16 * (key->rounds + 1))));
+    __m128i x = ghashgen_get(in), k;
+    for (unsigned i = 0; i <= key->rounds; i++) {
+        k = ghashgen_get(key->key + 16 * i);
+        x = i ? _mm_aesenc_si128(x, k) : _mm_xor_si128(x, k);
+    }
+    ghashgen_put(out, _mm_aesenclast_si128(x, ghashgen_get(key->key + 16 * (key->rounds + 1))));
 #else
     uint32_t mixed = 1;
     uint8_t now[16];

@@ -161,7 +161,7 @@ def test_openssl_gets_whole_blocks(tmp_path: Path, right: str, wrong: str) -> No
         ("if (!ctx->len.u[1])\n        reverse(x);", ""),
         ("if (!ctx->len.u[1])\n        reverse(ctx->Xi.c);", ""),
         ("if (len && ctx", "if (ctx"),
-        ("if (used)", "if (!used)"),
+        ("used ? 32 : 16", "used ? 16 : 32"),
         ("ctx->len.u[0] << 3", "ctx->len.u[0]"),
         ("aad, len);\n    reverse(ctx->Xi.c);", "aad, len);"),
     ],
