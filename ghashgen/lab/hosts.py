@@ -19,14 +19,9 @@ SLOWER = 0.95
 """Below this ratio, the host's own code counts as faster: what is above is noise."""
 
 CAUSES: Mapping[str, str] = {
-    "bearssl": "BearSSL passes no key, so each of a message's three hashes sets up a table, "
-    "chooses a kernel and wipes the table.",
-    "libgcrypt": "A key is set up twice there: libgcrypt fills its own table before we fill ours.",
     "openssl-asm@4.0": "OpenSSL 4.0's code for AVX-512 has one function each for AAD, text and "
     "tag. We take the place of its functions for AVX, which its generic code calls in smaller "
-    "steps.",
-    "rust-hash": "`polyval` keeps only the key itself. We fill and wipe tables of some KB. Rust "
-    "moves them several times, which a profile shows as half of the time.",
+    "steps."
 }
 """Why a host's own code is faster, where it is."""
 
