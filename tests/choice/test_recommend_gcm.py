@@ -174,15 +174,22 @@ def test_bursts_take_a_kernel_that_has_the_functions() -> None:
     assert packets.beside is None
 
 
-@pytest.mark.parametrize("key", [128, 256])
-def test_the_catalogue_has_a_kernel_for_bursts(key: int) -> None:
-    for cpu, known in (("Zen 4", True), ("Haswell", False)):
-        asked = ["--use", "packets", "--key", str(key), "--cpu", cpu, "--json"]
-        (packets,) = json.loads(called("recommend", *asked).stdout)["kernels"]
-        assert ("beside" in packets) == known
-        if known:
-            assert packets["beside"]["use"] == "bursts"
-            assert packets["beside"]["kernel"] == f"gcm{key}_avx512_k_clmul1_x16_alike"
+@pytest.mark.parametrize(
+    ("cpu", "kernel"),
+    [
+        ("Zen 4", "avx512_k_clmul1_x16_alike"),
+        ("Zen 3", "avx2_winograd_clmul1_x16_short_alike"),
+        ("Haswell", "avx_winograd_clmul1_x8_short_alike"),
+        ("aesni,pclmulqdq,sse2,ssse3,sse4_1", "sse_winograd_clmul1_x8_short_alike"),
+    ],
+)
+def test_the_catalogue_has_kernels_for_bursts(cpu: str, kernel: str) -> None:
+    asked = ["--use", "packets", "--cpu", cpu, "--json"]
+    found = json.loads(called("recommend", "--family", "gcm", *asked).stdout)["kernels"]
+    beside = {packets["key"]: packets.get("beside") for packets in found}
+    assert beside[192] is None
+    for key in (128, 256):
+        assert (beside[key]["use"], beside[key]["kernel"]) == ("bursts", f"gcm{key}_{kernel}")
 
 
 def test_key_set_up_is_in_the_time_of_a_message_with_a_key_of_its_own() -> None:
@@ -247,6 +254,31 @@ def test_a_twin_that_does_more_is_not_the_fastest_by_noise() -> None:
         found = recommend(machine("Zen 5", records), kernels, records, QUESTION, RECORDS)
         assert names(found) == [every[rate < 0.95].name]
         assert why in found[0].why
+
+
+@pytest.mark.parametrize(
+    ("slow", "slow_twin", "winner"),
+    [({16384: 1.07}, {}, 0), ({16384: 1.09}, {}, 1), ({16384: 1.09}, {1500: 1.09}, 0)],
+    ids=["kept", "broken", "broken by both"],
+)
+def test_a_kernel_for_records_is_not_slow_at_a_single_length(
+    slow: dict[int, float], slow_twin: dict[int, float], winner: int
+) -> None:
+    """On average over the lengths both are equal, so the least code would decide."""
+    twin = gcm_entry("avx", AVX, blocks=8, streams=True)
+    factors = {SMALL.name: slow, twin.name: slow_twin}
+    one = planted(**{twin.name: (60.0, 1.0)})
+    figures = {
+        (c.name, c.mode, c.size): c.cycles * factors.get(c.name, {}).get(c.size, 1.0)
+        for c in one.results.cells
+    }
+    known = [record(ZEN5, ALL, figures)]
+    kernels = candidates((SMALL, twin), "gcm")
+    for use, best in ((RECORDS, (SMALL, twin)[winner]), (MIXED, SMALL)):
+        (advice,) = recommend(machine("Zen 5", known), kernels, known, QUESTION, use)
+        assert advice.candidate.name == best.name
+        said = "1 of them too slow at one of these lengths" in advice.why
+        assert said == (use is RECORDS and bool(winner))
 
 
 def test_a_message_longer_than_the_standard_has_is_refused() -> None:
