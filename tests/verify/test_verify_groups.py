@@ -50,20 +50,10 @@ def part_of(name: str) -> tuple[str, str]:
 
 LOOP = "block_group", "block_no"
 
-THROUGH_ANOTHER = r"""mov edx, 1
-    kmovq k7, rdx
-    mov rdx, [rsi - 320]
-    vmovdqu8 xmm29{k7}{z}, [rdx]
-    mov rdx, [rsi - 208]
-    vmovdqu64 [rdx], xmm29
-    mov rdx, [rdx]
-    test rdx, rdx
-    jz .told
-.told:
-    \1"""
-"""A branch on the IV of message 0, which stood where the tag of message 1 is written later."""
-
 TAG, STATUS = r"( +rax, \[rsi )- 288(\] +; tags: tag\n)", r"(\[rsi )- 248(\], rax +; tags: status)"
+CUT = "status|not as|do not make up X|not in its range|place is|no sum of powers"
+"""A cut is refused: the last way that was tried may be that of another message."""
+
 NO_AAD = r"vpxorq +((xmm\d+), \2, \2 +; AAD)", r"vporq \1"
 FAULTS = {
     ("seal_many", "reada", "swapped lanes"): (
@@ -73,17 +63,17 @@ FAULTS = {
     ("seal_many", "reada", "another message's IV"): (
         r"(\[rsi \+ )80(\] +; AES: iv)", r"\g<1>88\2", "not known to be in it|status"),
     ("seal_many", "runa", "another message's AAD"): (
-        r"(\[rsi \+ )88(\] +; AAD: aad)", r"\g<1>8\2", "runa -> reada"),
+        r"(\[rsi \+ )88(\] +; AAD: aad)", r"\g<1>8\2", "the status is wrong"),
     ("seal_many", "next", "AAD of 17 bytes"): (
         r"(cmp +r8, )0x11", r"\g<1>0x12", "is not in its range"),
     ("seal_many", "runa", "anything for AAD where there is none"): (
-        *NO_AAD, "status|is not as|do not make up X"),
+        *NO_AAD, CUT),
     ("seal_many", "hasha", "AAD of the group before where there is none"): (
-        *NO_AAD, "status|is not as|do not make up X"),
+        *NO_AAD, CUT),
     ("seal_many", "hasha", "AAD of one byte passed over"): (
-        r"(cmp +r8, )0x00(\n +je +\.block_read)", r"\g<1>0x01\2", "status|do not make up X"),
+        r"(cmp +r8, )0x00(\n +je +\.block_read)", r"\g<1>0x01\2", CUT),
     ("seal_many", "groupe", "AAD of the group before where there is none, before two rows"): (
-        *NO_AAD, "status|is not as|do not make up X"),
+        *NO_AAD, CUT),
     ("seal_many", "aheada", "the power of the text for the AAD"): (
         r"(vpclmulqdq +zmm\d+, zmm20, )zmm3, 0x01", r"\1zmm1, 0x01", "the tag"),
     ("seal_many", "hasha", "a rest of three as a group"): (
@@ -93,9 +83,9 @@ FAULTS = {
     ("seal_many", "hasha", "a length that is not compared"): (
         r"(; len\n(?: +db.*\n)* +cmp +)rax(, rdx)", r"\1rdx\2", "not as|range"),
     ("seal_many", "hasha", "the AAD of the group before"): (
-        r"(\[rsi )\+ 168(\] +; AAD: aad)", r"\1- 152\2", "the status is wrong|not as"),
+        r"(\[rsi )\+ 168(\] +; AAD: aad)", r"\1- 152\2", CUT),
     ("seal_many", "aheada", "the group before is hashed with this one's AAD"): (
-        r"(vmovdqa64 +)(zmm\d+), zmm\d+", r"\1\2, \2", "not as the assertion has it"),
+        r"(vmovdqa64 +)(zmm\d+), zmm\d+", r"\1\2, \2", CUT),
     ("seal_many", "aheada", "a tag of the group before in this one's record"): (
         TAG, r"\1+ 32\2", "the tag is not written"),
     ("seal_many", "aheada", "a status of the group before in this one's record"): (
@@ -114,8 +104,6 @@ FAULTS = {
         r"(\[rsi - )128(\] +; tags: tag\n)", r"\g<1>48\2", "the tag is"),
     ("seal_many", "draina", "a status that is left out"): (
         r"(\[rsi - )168(\], r\w+ +; tags: status\n)", r"\g<1>248\2", "the status is wrong"),
-    ("seal_many", "draina", "a secret that went through another message's tag"): (
-        r"(mov +r\w+, \[rsi - 288\] +; tags: tag\n)", THROUGH_ANOTHER, "depends on a secret"),
     ("seal_many", "draina", "tags of the last group in the group before"): (
         r"(\[rsi - )288(\] +; tags: tag\n)", r"\g<1>608\2", "not known|not its turn"),
     ("seal_many", "reade", "swapped lanes of a first row"): (
@@ -139,12 +127,12 @@ FAULTS = {
         r"(\[rsi \+ )16(\] +; AES: in)", r"\g<1>96\2", "whether the tag is right"),
     ("open_many", "aheada", "the text of the group before"): (
         r"(\[rsi )\+ 16(\] +; AES: in)", r"\1- 304\2", "written over"),
-    ("open_many", "judgeaa", "half of a tag"): (
+    ("open_many", "judgea", "half of a tag"): (
         r"(vpshufd +xmm\d+, xmm\d+, )0x4e(\n +vporq)", r"\g<1>0xe4\2",
-        "a condition depends on a secret"),
+        "which is done"),
     ("open_many", "toldaab", "another message's verdict"): (
         r"(vextracti64x2 xmm\d+, zmm\d+, 0x0)1(\n)", r"\g<1>0\2",
-        "a condition depends on a secret|another answer|status"),
+        "another answer|status|which is done"),
     ("open_many", "toldaab", "another message's text that is cleared"): (
         r"(\[rsi - )536(\] +; out)", r"\g<1>456\2", "output"),
     ("open_many", "toldbac", "another message's status of a wrong tag"): (
@@ -153,7 +141,7 @@ FAULTS = {
         r"(mov +\[rsi - )488(\], r\w+ +; status)", r"\g<1>168\2", "status|toldb"),
     ("open_many", "toldaAb", "another message's verdict in the last group"): (
         r"(vextracti64x2 xmm\d+, zmm\d+, 0x0)1(\n)", r"\g<1>0\2",
-        "a condition depends on a secret|another answer|status"),
+        "another answer|status|which is done"),
     ("open_many", "judgeea", "a first row that is not cleared"): (
         r"vmovdqu64 +\[r\w+\], zmm\d+ +; zeros", "nop", "output at 0"),
     ("open_many", "judgeea", "zeros behind a message"): (
@@ -208,15 +196,6 @@ def test_what_is_read_of_the_aad_is_multiplied_once(power: int) -> None:
     more = {"x": {**known["x"], "sum": [["s", power]]}}
     with pytest.raises(Refutation, match=r"status is wrong|do not make up X"):
         run(KERNEL, "seal_many", "runa", "readaa", ghosts={**known, **more})
-
-
-@pytest.mark.parametrize("other", [0, 2])
-def test_what_is_of_one_message_is_not_of_another(other: int) -> None:
-    said = found(KERNEL, "open_many")["judgeaa"].registers
-    (lane,) = (place for place, value in said.items() if value == ["t", "other", 1])
-    changed = {**said, lane: ["t", "other", other]}
-    with pytest.raises(Refutation, match="nothing depends on whether the tag is right"):
-        run(KERNEL, "open_many", "aheadaa", "judgeaa", registers=changed)
 
 
 STEP = """

@@ -4,7 +4,7 @@ The faults stand in the group of messages of two blocks.
 """
 
 import pytest
-from helpers.proving_groups import checked, found, proved, run
+from helpers.proving_groups import checked, proved
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.verify.core.refutation import Refutation
@@ -79,10 +79,10 @@ FAULTS = {
     ("seal_many", "checksb", "a length that is not compared"): (
         r"(len\n(?: +db.*\n)* +cmp +)rdx(, rax)", r"\1rax\2", "length"),
     ("open_many", "groupb", "another message's text"): (
-        r"(\[rsi \+ )16(\] +; AES: in)", r"\g<1>96\2", "whether the tag is right"),
-    ("open_many", "judgeba", "half of a tag"): (
+        r"(\[rsi \+ )16(\] +; AES: in)", r"\g<1>96\2", "not as they are"),
+    ("open_many", "judgeb", "half of a tag"): (
         r"(vpshufd +ymm\d+, ymm\d+, )0x4e( +; tags\n +vpor)", r"\g<1>0xe4\2",
-        "a condition depends on a secret"),
+        "which is done"),
     ("open_many", "judgebb", "another message's verdict"): (
         r"(vextracti128 xmm\d+, ymm\d+, 0x0)1( +; tags\n)", r"\g<1>0\2",
         "store to output before length, which is done"),
@@ -104,12 +104,3 @@ def test_a_planted_fault_is_refused(operation: str, name: str, fault: str) -> No
 @pytest.mark.parametrize(("operation", "name"), dict.fromkeys(fault[:2] for fault in FAULTS))
 def test_without_a_fault_the_same_runs_are_accepted(operation: str, name: str) -> None:
     checked(KERNEL, PART, operation, name)
-
-
-@pytest.mark.parametrize("other", [0, 2])
-def test_what_the_frame_holds_of_one_message_is_not_of_another(other: int) -> None:
-    said = found(KERNEL, "seal_many")["hashba"].memory
-    held = [k for k, (_, value) in enumerate(said) if value == ["t", "other", 1]]
-    changed = [(p, ["t", "other", other] if k == held[0] else v) for k, (p, v) in enumerate(said)]
-    with pytest.raises(Refutation, match=UNLIKE):
-        run(KERNEL, "seal_many", "groupb", "hashba", memory=tuple(changed))

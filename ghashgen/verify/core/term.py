@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 MASK64 = (1 << 64) - 1
 MASK128 = (1 << 128) - 1
 
-TABLE, DATA, RAW, OPAQUE, CALLER, SECRET, NUMBERS, OTHERS = (1 << k for k in range(8))
+TABLE, DATA, RAW, OPAQUE, CALLER, SECRET, NUMBERS = 1, 2, 4, 8, 16, 32, 64
 """What a term depends on: table entries; state and blocks; a block not yet padded; a value that
 cannot be followed; what the caller left in a register or in memory (taken for public); and whether
 key, state or data is in it. The first three imply this, and it is never lost; `NUMBERS`, the bits
-of public numbers with unknowns, go with it too. `OTHERS` and the bits above it are for the data of
-other messages, one bit each.
+of public numbers with unknowns, go with it too.
 """
 
 

@@ -63,8 +63,6 @@ class Terms:
             self.kinds[kind.name] = kind
         self.words = Words()
         """The sums modulo 2^32 in the forms of this pool."""
-        self.of_numbers: set[str] = set()
-        """The variables that stand for functions of public numbers alone."""
         self.unknowns: set[str] = set()
         """The unknowns of which a number has its bits in a term; below, those of single terms."""
         self.unknowns_of: dict[Term, frozenset[str]] = {}
@@ -108,8 +106,7 @@ class Terms:
 
     def variable(self, name: str, deps: int = 0) -> Term:
         """Return 128 fresh secret bits with this name: of data, unless it is known otherwise."""
-        deps = deps or (NUMBERS if name in self.of_numbers else DATA)
-        return self._make("var", (name,), MASK128, deps | SECRET)
+        return self._make("var", (name,), MASK128, (deps or DATA) | SECRET)
 
     def number(self, value: Linear, facts: Facts) -> Term:
         """Return the 64 bits of a public number with unknowns; equal numbers have equal bits."""
@@ -132,12 +129,9 @@ class Terms:
         high = self._make("caller", (f"{name}, high",), MASK128 ^ low.mask, CALLER)
         return self._make("xor", (high, low), MASK128)
 
-    def lost(self, reason: str, secret: bool, bits: int = 128, of: int = DATA) -> Term:
-        """Return `bits` bits of which only the reason is known, and whether they may be secret.
-
-        `of`: whose data they may then be.
-        """
-        return self._opaque(reason, self.at, (1 << bits) - 1, SECRET | of if secret else CALLER)
+    def lost(self, reason: str, secret: bool, bits: int = 128) -> Term:
+        """Return `bits` bits of which only the reason is known, and whether they may be secret."""
+        return self._opaque(reason, self.at, (1 << bits) - 1, SECRET | DATA if secret else CALLER)
 
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
         """Return an unknown value of sources: a secret if one of them is, or if none is a term."""

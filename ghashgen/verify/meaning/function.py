@@ -195,10 +195,6 @@ class Function:
                 return self.terms_named[name]()
         raise unsupported(f"no term: {data!r}")
 
-    def forgotten(self, value: Value, data: object) -> bool:
-        """Return whether a value is of what an assertion says no more of than this data."""
-        return False
-
     # What is left.
 
     def end(self, state: State) -> None:

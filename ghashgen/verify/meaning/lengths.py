@@ -29,9 +29,6 @@ class Lengths:
     numbers: tuple[str, str]
     hash: str
 
-    def __post_init__(self) -> None:
-        self.names.terms.of_numbers.add(self.variable)
-
     @property
     def variable(self) -> str:
         """The variable that stands for the block."""

@@ -1,8 +1,9 @@
-"""Questions about other messages: each is for the run that follows the message it is about.
+"""Questions: conditions on secrets, which a run answers or leaves to the run of another message.
 
-All runs that ask a question mean the same message: a register or a stack slot points to its record,
-as far behind it in every run. So the run that follows this message asks about its own, and does not
-leave the question to another: it sees that everybody may know the answer, or refuses.
+Where a run leaves one, all runs mean one record: a register or a stack slot points as many bytes
+behind it in each of them. A run that answers means the record that it follows, and one that leaves
+the question means another record of its window. So the run that follows the one that all of them
+mean does not leave it: it sees that everybody may know the answer, or refuses.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,23 +21,24 @@ Place = int | str
 
 @dataclass
 class Questions:
-    """What has been asked, by the address of the instruction."""
+    """What has been asked in all runs of one check, by the address of the instruction."""
 
     left: set[int] = field(default_factory=set)
     """The questions that some run leaves to another."""
     about: dict[int, set[tuple[Place, int]]] = field(default_factory=dict)
-    """Where all runs held a pointer as far behind the record that they asked about, and how far."""
+    """Where all runs held a pointer as far behind a record that they may mean, and how far."""
 
     def ask(self, at: int, leaves: bool, about: set[tuple[Place, int]]) -> None:
-        """Note a question, and whether the run leaves it; `about`: where its record is held.
+        """Note a question, whether the run leaves it, and where the records that it may mean are.
 
         Raises:
-            Refutation: it is left, and two runs may ask about different messages.
+            Refutation: a run leaves it, and there is no record that all runs may mean.
         """
         self.left |= {at} if leaves else set()
         self.about[at] = self.about.get(at, about) & about
         if at in self.left and not self.about[at]:
-            raise Refutation(Category.CONSTANT_TIME, "a question that no run answers", at=at)
+            reason = "a condition depends on a secret, and no run answers it"
+            raise Refutation(Category.CONSTANT_TIME, reason, at=at)
 
 
 def pointers_to(

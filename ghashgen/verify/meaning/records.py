@@ -11,25 +11,12 @@ it follows any record (docs/gcm-many.md).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import (
-    CALLER,
-    DATA,
-    OPAQUE,
-    OTHERS,
-    RAW,
-    SECRET,
-    TABLE,
-    Lane,
-    Term,
-    of_table,
-    secret,
-)
+from ghashgen.verify.core.term import CALLER, Term, of_table, secret
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.machine.flags import Open, Why, alike
 from ghashgen.verify.machine.image import SECTION
@@ -68,17 +55,11 @@ STATUS = RECORD_BYTES - NUMBER_BYTES
 MOST_RECORDS = (1 << 57) - 1
 """More do not fit into the address space."""
 
-OF_ANOTHER, OF_THE_CONTEXT = "of another message", "of the context"
+OF_ANOTHER = "of another message"
 
 
 def _nothing(memory: Memory, at: Number) -> None:
     """Return that nothing is known of what is there at first."""
-
-
-def _of_one_other(value: Term) -> bool:
-    """Return whether a value depends on the data of one other message, and on no other data."""
-    others = value.deps // OTHERS
-    return others > 0 and not others & others - 1 and not value.deps & (DATA | RAW)
 
 
 @dataclass
@@ -157,70 +138,42 @@ class Records(Function):
             memory.facts = memory.facts.with_range(new, *self.lengths[name])
             known[key] = unknown(new), 0
         elif key not in known:
-            # What is written there may be made of any message's data.
-            mixed = 0 if self.buffers[name].access is Access.READ else DATA
-            lost = partial(self.lost, OTHERS << index | mixed)
-            memory.regions[new] = Region(new, 0, 0, Access.ANOTHER, _nothing, other=lost)
+            memory.regions[new] = Region(new, 0, 0, Access.ANOTHER, _nothing, other=self.lost)
             known[key] = Pointer(new, 0), 0
         return known[key][0]
 
-    def lost(self, of: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
-        """Return what stands in a buffer of another message, and is `of` that data."""
-        return self.terms.lost(OF_ANOTHER, True, 8 * size, of)
-
-    def value(self, data: list[object]) -> Lane:
-        """Return a term that an assertion names: also any value of another message alone, or of
-        the context alone.
-        """
-        match data:
-            case ["context"]:
-                return self.terms.lost(OF_THE_CONTEXT, True, of=TABLE)
-            case ["other", int(index)] if 0 <= index < LARGEST:
-                return self.terms.lost(OF_ANOTHER, True, of=OTHERS << index)
-        return super().value(data)
-
-    def forgotten(self, value: Value, data: object) -> bool:
-        """Return whether a value is of what an assertion says it is of: another message, or the
-        context.
-
-        A constant depends on neither, so it may be taken for a value of any.
-        """
-        match data:
-            case ["t", "context"] | ["t", "other", int()] if isinstance(value, int):
-                return value >> 128 == 0
-            case ["t", "context"] if isinstance(value, Term):
-                return not value.deps & ~(TABLE | OPAQUE | SECRET)
-            case ["t", "other", int(index)] if isinstance(value, Term) and _of_one_other(value):
-                return value.deps // OTHERS == 1 << index
-        return False
+    def lost(self, memory: Memory, at: Number, size: int, store: bool) -> Value:
+        """Return what stands in a buffer of another message: any secret."""
+        return self.terms.lost(OF_ANOTHER, True, 8 * size)
 
     def may_be_known(self, state: State, value: Term) -> bool:
         """Return whether everybody may know that a secret value is 0.
 
-        What depends on a single message, and that is another one, is for the run that follows it.
+        That is whether the tag of its message is right, or the run of another message answers.
 
         Raises:
-            Refutation: there may be no such run, or it may ask about another message.
+            Refutation: no run may answer.
         """
-        of_other, ghosts, facts = _of_one_other(value), state.ghosts, state.facts
-        record, place = ghosts[RECORD], ghosts[PLACE]
-        if of_other:
-            index = (value.deps // OTHERS).bit_length() - 1
-            record = combined(combined(record, place, -1), index)
-            ends = (ghosts[WINDOW], index + 1), (ghosts[COUNT], combined(record, 1))
-            there = all(facts.shows(combined(end, least, -1)) for end, least in ends)
-            if not there or facts.equals(place, index) is not False:
-                raise Refutation(
-                    Category.CONSTANT_TIME, "a question about no other message", at=self.terms.at
-                )
-        held = (*enumerate(state.machine.gpr), *on_stack(state.memory))
-        about = pointers_to(MESSAGES, held, times(record, RECORD_BYTES))
-        self.questions.ask(self.terms.at, of_other, about)
-        return of_other or super().may_be_known(state, value)
+        own, ghosts, facts = super().may_be_known(state, value), state.ghosts, state.facts
+        begin = combined(ghosts[RECORD], ghosts[PLACE], -1)
+        ends = ghosts[WINDOW], combined(ghosts[COUNT], begin, -1)
+        others = [
+            combined(begin, k)
+            for k in range(LARGEST)
+            if facts.equals(ghosts[PLACE], k) is False
+            and all(facts.shows(combined(end, k + 1, -1)) for end in ends)
+        ]
+        held = [*enumerate(state.machine.gpr), *on_stack(state.memory)]
+        about = [
+            pointers_to(MESSAGES, held, times(record, RECORD_BYTES))
+            for record in ([ghosts[RECORD]] if own else others)
+        ]
+        self.questions.ask(self.terms.at, not own, set().union(*about))
+        return True
 
     def answered(self, state: State, value: Term, zero: bool) -> None:
-        """Note whether that value is 0, if it is of this message."""
-        if not _of_one_other(value):
+        """Note whether that value is 0, if that is the answer for this message."""
+        if super().may_be_known(state, value):
             super().answered(state, value, zero)
 
     def settled(self, arrival: Arrival, region: str) -> set[int]:
@@ -260,7 +213,7 @@ class Records(Function):
         if place >= STEP:
             later = state.copy()
             later.ghosts[PLACE] = place - STEP
-            self._forget(later, STEP, own=True)
+            self._forget(later, own=True)
         else:
             self._require_done(state)
             first = combined(state.ghosts[RECORD], STEP - place)
@@ -316,16 +269,13 @@ class Records(Function):
             memory.regions[region.name] = region
             if region.name != "table":
                 memory.written[region.name] = {}
-        self._forget(later, STEP if least else LARGEST)
+        self._forget(later)
         for at, value in self.words(numbers):
             memory.put(MESSAGES, memory.key(combined(self.at(numbers), at)), value, NUMBER_BYTES)
         return later
 
-    def _forget(self, state: State, passed: int, own: bool = False) -> None:
-        """Let no value be of the message before, or of `passed` records; of others it may be.
-
-        `own`: the message is the same, and what is of it alone stays.
-        """
+    def _forget(self, state: State, own: bool = False) -> None:
+        """Let no value be of the message before; `own`: of others, for that message stays."""
         m = state.machine
 
         def kept(value: Any, bits: int) -> Any:
@@ -334,15 +284,10 @@ class Records(Function):
                 if value.region in ours or value.region.startswith(SECTION):
                     return value
                 return m.terms.lost(OF_ANOTHER, False, bits)
-            if not isinstance(value, Term) or value.deps == CALLER or of_table(value):
+            is_kept = own or not isinstance(value, Term) or is_return_address(value)
+            if is_kept or value.deps == CALLER or of_table(value):
                 return value
-            others = value.deps // OTHERS
-            if is_return_address(value) or (own and not others):
-                return value
-            stay = others >> passed
-            only = others and stay << passed == others and not value.deps & (DATA | RAW)
-            of = OTHERS * stay | (0 if only else DATA)
-            return m.terms.lost(OF_ANOTHER, secret(value), bits, of)
+            return m.terms.lost(OF_ANOTHER, secret(value), bits)
 
         m.exchange(kept)
         m.flags = alike(Open(Why.UNDEFINED, m.flags.secret))

@@ -290,8 +290,6 @@ class Checker:
                 if secret(is_):
                     raise unsupported(where + f"{place.name} is a secret")
                 return
-            if meaning.forgotten(is_, v):
-                return
             match v:
                 case ["v", str(name)] if name not in bound:
                     if not isinstance(is_, int | Term):

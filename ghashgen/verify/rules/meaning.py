@@ -7,7 +7,6 @@ from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Value
 from ghashgen.verify.rules.entry import Call
 from ghashgen.verify.rules.state import Arrival, Ranges, State
 
@@ -72,9 +71,6 @@ class Meaning(Protocol):
         Raises:
             Refutation: there is no such term.
         """
-
-    def forgotten(self, value: Value, data: object) -> bool:
-        """Return whether a value is of what an assertion says no more of than this data."""
 
     def instance(self, arrival: Arrival) -> None:
         """Check that a state's ghosts are what an assertion says.

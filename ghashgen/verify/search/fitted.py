@@ -319,8 +319,6 @@ class Values:
         if said[0] == "v":
             return (isinstance(held, Term) and not held.deps & (OPAQUE | CALLER | RAW)) or held == 0
         key, checker = str(said), self.checker
-        if checker.meaning.forgotten(held, said):
-            return True
         named = checker.meaning.canonical(held) if isinstance(held, Term) else held
         if self.known.get(key) is None:
             # What has no name yet, as the first counter block, has one behind the lane that it is.

@@ -26,7 +26,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import Case, Fork
 from ghashgen.verify.core.numbers import combined, unknown
 from ghashgen.verify.core.refutation import Refutation, unsupported
-from ghashgen.verify.core.term import DATA, RAW, Term
+from ghashgen.verify.core.term import DATA, OPAQUE, RAW, Term
 from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.machine.machine import END
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
@@ -203,15 +203,17 @@ class Groups:
         return names
 
     def is_written(self, state: State, at: int, written: int) -> bool:
-        """Return whether so much text is written, and all that is in vector registers has a name,
-        AAD among it.
-        """
+        """Return whether so much text is written, and AAD is read."""
         text = self.search.meaning.text
-        if len(state.memory.written[text.out]) + state.ghosts[DONE] != written:
-            return False
-        places = self.says(state, at)["places"]
-        return AAD_READ in places.values() and not any(
-            v == "?" for place, v in places.items() if "+" not in place
+        done = len(state.memory.written[text.out]) + state.ghosts[DONE]
+        return done == written and self.is_read(state, at)
+
+    def is_read(self, state: State, at: int) -> bool:
+        """Return whether AAD of the message is in a register, and all that is of it has a name."""
+        says, places = self.says(state, at)["places"], registers(self.search.checker.target)
+        return AAD_READ in says.values() and not any(
+            v == "?" and "+" not in place and not is_of_another(places[place].of(state.machine))
+            for place, v in says.items()
         )
 
     def judges(self, before: list[tuple[str, dict[str, int]]]) -> list[tuple[str, dict[str, int]]]:
@@ -294,12 +296,9 @@ class Groups:
         return one
 
     def said(self, state: State, value: Any) -> Any:
-        """Return a value that depends on messages: a block, E_K(J_0), a tag, or another's."""
+        """Return a value that depends on messages: a block, E_K(J_0) or a tag."""
         meaning = self.search.meaning
         meaning.entering(state)
-        others = [["t", "other", k] for k in range(2 * SIZE)]
-        if (found := next((v for v in others if meaning.forgotten(value, v)), None)) is not None:
-            return found
         if not isinstance(value, Term) or not value.deps & (DATA | RAW):
             return "?"
         form = meaning.terms.try_form(meaning.canonical(value))
@@ -377,3 +376,8 @@ class Groups:
 
 def _case(values: dict[str, int]) -> Case:
     return Case(values=tuple(values.items()))
+
+
+def is_of_another(value: Any) -> bool:
+    """Return whether a value is a constant, or one without polynomials: of another message."""
+    return not isinstance(value, Term) or bool(value.deps & OPAQUE)

@@ -272,12 +272,10 @@ class Mixed(Groups):
         return found
 
     def said(self, state: State, value: Any) -> Any:
-        """Return a value that depends on messages or on the context."""
+        """Return a value that depends on messages."""
         found, meaning = super().said(state, value), self.search.meaning
         if found != "?" or not isinstance(value, Term):
             return found
-        if meaning.forgotten(value, ["t", "context"]):
-            return ["t", "context"]
         form = meaning.terms.try_form(value)
         if form is None:
             return "?"

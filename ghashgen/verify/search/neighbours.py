@@ -58,11 +58,6 @@ class Neighbours(Groups):
                 self.named(JUDGE, one, state, to, ghosts)
                 for one, state in zip(sources, states, strict=True)
             ]
-            # Messages without AAD leave what was there in the place of AAD.
-            for places in (self.assertions[one]["places"] for one in sources):
-                places |= {
-                    p: "?" for p, v in places.items() if "+" in p and v[:2] == ["t", "other"]
-                }
         self.behind(letter, sources, known, ranges)
         for name in (*names, *sources):
             self.assertions[name]["among"] = {"aad_length": [*AAD]}

@@ -58,7 +58,6 @@ class Unlike(Mixed, Neighbours):
         for k in ALL:
             self.assertions[f"{LOOK}{LETTERS[k]}"]["among"] = {"aad_length": [*AAD]}
         found = self.step(CIPHER, found, self.reads("iv", "", *ALL), SIZE)
-        self.leave_pieces([self.assertions[f"{CIPHER}{LETTERS[k]}"]["places"] for k in ALL])
         for j in ALL:
             found = self.step(f"{TEXT}{LETTERS[j]}", found, self.reads("input", "length", j), j)
         found = self.step(HASH, found, self.reads("", "length", *ALL[:-1]), SIZE)
@@ -69,19 +68,6 @@ class Unlike(Mixed, Neighbours):
             name: [self.search.way(SIZE, SIZE)] for name, _ in sources
         }
         self.assertions[ONE]["from"][MIXED] = [self.search.way(0, 1)]
-
-    def leave_pieces(self, places: list[dict[str, Any]]) -> None:
-        """Say nothing of the pieces of AAD in the frame: where there is none, others stand there.
-
-        In the run that follows a message they have no name.
-        """
-        pieces = {
-            place for one in places for place, value in one.items()
-            if place.endswith(CELL) and value[:2] == ["t", "other"]
-            and places[value[2]].get(place) == "?"
-        }  # fmt: skip
-        for one in places:
-            one |= dict.fromkeys(pieces & one.keys(), "?")
 
     def step(
         self, kind: str, before: dict[int, list[Known]], begun: Begun, j: int
@@ -123,7 +109,7 @@ class Unlike(Mixed, Neighbours):
         return one
 
     def said(self, state: State, value: Any) -> Any:
-        """Return a value that depends on messages or on the context, or that is the same in all."""
+        """Return a value that depends on messages, or that is the same in all."""
         return ["c", hex(value)] if isinstance(value, int) else super().said(state, value)
 
     def put(

@@ -30,7 +30,6 @@ from ghashgen.verify.meaning.tag import TAG_LENGTH
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
 from ghashgen.verify.search.groups import (
-    AAD_READ,
     AHEAD,
     BEHIND,
     CHECKS,
@@ -46,6 +45,7 @@ from ghashgen.verify.search.groups import (
     SAME,
     SIZE,
     Groups,
+    is_of_another,
 )
 from ghashgen.verify.search.ways import MANY_WAYS
 
@@ -200,13 +200,6 @@ class Woven(Groups):
             raise unsupported("search: no place in a group where AAD is read")
         return self.followed(before, {max(places)})
 
-    def is_read(self, state: State, at: int) -> bool:
-        """Return whether AAD is read, if the message is of the group of which that is read now."""
-        says = self.says(state, at)["places"]
-        return AAD_READ in says.values() and not any(
-            v == "?" for place, v in says.items() if "+" not in place
-        )
-
     def before_aad(self, state: State, address: int) -> int:
         """Return where constants are in registers, and nothing of a message is."""
         checker, work, first = self.search.checker, [(state, address, address)], address
@@ -220,7 +213,8 @@ class Woven(Groups):
                     new = [a for a, b in zip(state.machine.vec, before, strict=True) if a is not b]
                     # What is 0 may be the AAD.
                     new = [lanes for lanes in new if any(lane != 0 for lane in lanes)]
-                    if any(isinstance(v, Term) and v.deps & (DATA | RAW) for a in new for v in a):
+                    own = [v for lanes in new for v in lanes if isinstance(v, Term)]
+                    if any(v.deps & (DATA | RAW) and not is_of_another(v) for v in own):
                         return last
                     last = at if new else last
             except Fork as question:
