@@ -254,6 +254,8 @@ class Memory:
                 raise unsupported(f"{name} read where {over} has been written", self.terms.at)
         if size == 16 and not offset % 16 and written.keys().isdisjoint(places):
             return self._cell(name, offset)
+        if written.keys() >= set(places):
+            return self._compose([written[k] for k in places], size)
         # A byte that has not been written has its initial content.
         unwritten = sorted({k - k % 16 for k in places if k not in written})
         first = {k: self._cell(name, k) for k in unwritten}

@@ -26,8 +26,9 @@ from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.looks import FLAGS, VECTOR
 from ghashgen.verify.statements.core import Function, Statement
 
-APART = re.compile(r"push|pop|xor (\w+),\1$")
-"""Instructions that not all of those that are alike have: they save, restore and wipe registers."""
+APART = re.compile(r"push|pop|vzeroupper|xor (\w+),\1$|(add|sub) rsp,")
+"""Instructions that not all of those that are alike have: they save, restore and wipe registers,
+and make room in the frame."""
 
 IDLE = re.compile(r"nop|xchg ax,ax")
 """Instructions that only take up room."""
@@ -58,12 +59,19 @@ class Alike:
         """The numbers of these instructions among all."""
         places = [image.operands[at] for at in self.all if at in image.operands]
         data = [(p.region, p.offset) for p in places if p.region.startswith(SECTION)]
-        self.data = list(dict.fromkeys((r, o) for r, o in data if isinstance(o, int)))
+        self.data = sorted({(r, o) for r, o in data if isinstance(o, int)})
         """Where instructions refer to among constants."""
         kinds = sorted({str(cell[0]) for cell in getattr(spec, "cells", ()) if cell})
         three = any(word.startswith("v") for word in self.words)
         words = [function.operation, spec.abi, str(three), str(len(self.data)), *kinds]
-        words += [texts[self.all[k]] and self.words[k] for k in self.marks]
+        # Between jumps and their targets the order may be another.
+        block: list[str] = []
+        for k in self.marks:
+            block.append(texts[self.all[k]] and self.words[k])
+            if k in targets or len(looks[self.all[k]].ways or ()) != 1:
+                words += sorted(block)
+                block = []
+        words += sorted(block)
         self.name = sha256("\n".join(words).encode()).hexdigest()
 
     def lifted(self, certificate: Any) -> Any:
