@@ -7,9 +7,10 @@
 
 AES-GCM with a longer key has more rounds, a kernel that wipes clears registers at its end, and else
 the same assertions hold at the same instructions. They are found again by counting from marks:
-targets of jumps, and instructions that use general registers alone. A place among constants is
-found again by the first instruction that refers there. `ghashgen.verify.search.fitted` finds out
-which registers hold what they speak of.
+targets of jumps, and instructions that use general registers alone. Between two jumps these may
+stand in another order. A place among constants is found again by its number among those that
+instructions refer to. `ghashgen.verify.search.fitted` finds out which registers hold what they
+speak of.
 """
 
 import re
