@@ -90,15 +90,19 @@ def kernels_of(wanted: Wanted, choice: Choice, use: str) -> Selection[Point]:
         GhashgenError: as `kernels_for_every_cpu`.
     """
     if made := wanted.made():
-        asked = choice.axes.items()
-        fitting = (k for k in made if all(getattr(k, axis, None) in v for axis, v in asked))
-        return Selection(tuple(fitting))
+        return Selection(_fitting(made, choice))
     within = choice if choice.family else choice.of(wanted.family)
     within = within.with_axes(**{**wanted.axes, **choice.axes})
     found = kernels_for_every_cpu(within, use or wanted.use)
     if wanted.instead:
         found = tuple(dict.fromkeys(_varied(kernel, wanted.instead) for kernel in found))
-    return Selection(found)
+    return Selection((*found, *_fitting(wanted.added(), choice)))
+
+
+def _fitting(made: tuple[Point, ...], choice: Choice) -> tuple[Point, ...]:
+    """Return those of a host's own kernels that the caller's options allow."""
+    asked = choice.axes.items()
+    return tuple(k for k in made if all(getattr(k, axis, None) in v for axis, v in asked))
 
 
 def _varied(kernel: Any, values: Mapping[str, Any]) -> Point:

@@ -8,7 +8,7 @@ from ghashgen.lab.pages import item, markdown_table, wrapped
 from ghashgen.lab.reached import REACHED, Verdict, verdicts
 from ghashgen.lab.speeds.core import Measured, Speed, ranked
 from ghashgen.lab.standing import MARK, Pair, Standing, figure
-from ghashgen.records.core import PIECES, size_name
+from ghashgen.records.core import BURST, PIECES, size_name
 from ghashgen.records.goals import Book
 from ghashgen.support.wording import joined
 
@@ -17,6 +17,9 @@ LONG = 1024
 
 SIZES = (64, 16384)
 """Message sizes of the table, in bytes: a short message and a long one."""
+
+BURST_SIZES = (16, 64, 256)
+"""Message sizes of bursts that the claim names, in bytes."""
 
 COLUMNS = (
     *("function", "CPU", ">every length"),
@@ -56,6 +59,7 @@ def fast_claim(measured: Iterable[Measured]) -> str:
     told = (
         _times(at_length, f"From {size_name(LONG)} up,")
         or _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
+        *(_in_bursts(side, found) for side, found in sides if side.bursts),
         f"We measured {_cpus(sides)}.",
         "*Limit:* each length uses the kernel that `ghashgen recommend` names for it, and calls "
         "run back to back.",
@@ -140,6 +144,16 @@ def _times(found: Sequence[tuple[Speed, Pairs]], when: str) -> str:
     """Return how many times as fast each function is; nothing where nothing was measured."""
     ranges = [f"{side.function} is {_range(pairs)} times" for side, pairs in found]
     return f"{when} {joined(ranges)} as fast as the fastest other library." if ranges else ""
+
+
+def _in_bursts(side: Speed, standings: Sequence[Standing]) -> str:
+    """Return how many times as fast many messages in one call are, by length."""
+    pairs = [each for one in standings for each in _pairs(one, side.bursts, side.keys)]
+    lengths = {size: _range([each for each in pairs if each[0] == size]) for size in BURST_SIZES}
+    told = [f"{times} times at {size_name(size)}" for size, times in lengths.items() if times]
+    said = joined(told).replace("times", "times as fast", 1)
+    call = f"With [one call for {BURST} messages](docs/gcm-many.md)"
+    return f"{call}, {side.function} is {said}." if told else ""
 
 
 def _cpus(sides: Sequence[tuple[Speed, Sequence[Standing]]]) -> str:

@@ -18,18 +18,6 @@ PAGE = "docs/hosts.md"
 SLOWER = 0.95
 """Below this ratio, the host's own code counts as faster: what is above is noise."""
 
-CAUSES: Mapping[str, str] = {
-    "bearssl": "BearSSL passes no key, so each of a message's three hashes sets up a table, "
-    "chooses a kernel and wipes the table.",
-    "libgcrypt": "A key is set up twice there: libgcrypt fills its own table before we fill ours.",
-    "openssl-asm@4.0": "OpenSSL 4.0's code for AVX-512 has one function each for AAD, text and "
-    "tag. We take the place of its functions for AVX, which its generic code calls in smaller "
-    "steps.",
-    "rust-hash": "`polyval` keeps only the key itself. We fill and wipe tables of some KB. Rust "
-    "moves them several times, which a profile shows as half of the time.",
-}
-"""Why a host's own code is faster, where it is."""
-
 
 def load_trials(root: Path) -> dict[str, Trial]:
     """Return the recorded trials by host (`ghashgen vendor --try HOST --json`)."""
@@ -95,7 +83,7 @@ def _slower(trials: Trials) -> Iterator[str]:
             if (lengths := _slow(_times(trial, key == EACH), rival))
         ]
         if found:
-            yield f"**{name}**, {joined(found)}. {CAUSES.get(name, '')}".strip()
+            yield f"**{name}**, {joined(found)}."
 
 
 def _slow(times: Mapping[int, Mapping[str, Any]], rival: str) -> list[int]:

@@ -8,6 +8,7 @@ from ghashgen.lab.pages import markdown_table, wrapped
 from ghashgen.lab.standing import Pair, Standing, figure
 from ghashgen.records.core import IMIX_BURSTS, Cell, size_name
 from ghashgen.records.goals import Book, Goal, Goals
+from ghashgen.records.levels import LEVELS
 
 REACHED = "reached"
 
@@ -50,6 +51,8 @@ class Verdict:
 
 def verdicts(one: Standing, goals: Goals) -> Iterator[Verdict]:
     """Yield every goal for a record's CPU whose kernel and peer were measured."""
+    if goals.level is not None and one.up_to is not None:
+        one = one.up_to(goals.level)
     for goal in goals.each:
         if (found := one.pair(goal.size, goal.mode, goal.key)) is not None:
             chained = one.kernel(goal.size, "seal-latency", goal.key)
@@ -65,7 +68,8 @@ def columns(goals: Goals, asked: Sequence[Asked]) -> tuple[str, ...]:
     chained = any(goal.chained is not None for goal in goals.each)
     return (
         *(("mode",) if _modes(goals) else ()),
-        *(">key", ">bytes", ">goal", f">cycles on {goals.core}"),
+        *(">key", ">bytes", ">goal"),
+        *((f">cycles on {goals.core}",) if _cycles(goals) else ()),
         *((f">chained on {goals.core}",) if chained else ()),
         *(head for one, _ in asked for head in (f">{one.record.title}", "ratio")),
     )
@@ -74,6 +78,11 @@ def columns(goals: Goals, asked: Sequence[Asked]) -> tuple[str, ...]:
 def _modes(goals: Goals) -> bool:
     """Return whether the goals are about several modes."""
     return len({goal.mode for goal in goals.each}) > 1
+
+
+def _cycles(goals: Goals) -> bool:
+    """Return whether some goals are in cycles."""
+    return any(goal.cycles is not None for goal in goals.each)
 
 
 def _bytes(goal: Goal) -> str:
@@ -92,7 +101,8 @@ def rows(goals: Goals, asked: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
             yield (
                 *((goal.mode,) if _modes(goals) else ()),
                 *(str(goal.key), _bytes(goal)),
-                *("" if goal.ratio is None else f"{goal.ratio:.2f}", meant),
+                "" if goal.ratio is None else f"{goal.ratio:.2f}",
+                *((meant,) if _cycles(goals) else ()),
                 *((waits,) if chained else ()),
                 *(cell for of in found for cell in _cells(of.get(goal))),
             )
@@ -127,22 +137,29 @@ def goal_parts(standings: Iterable[Standing], book: Book) -> Iterator[str]:
 
 def _kind_parts(goals: Goals, asked: Sequence[Asked], book: Book) -> Iterator[str]:
     names = ", ".join(goals.features).upper()
-    title = f"{goals.title}: " if goals.title else ""
-    yield f"### {title}CPUs {f'with {names}' if names else 'without VAES'}"
+    kind = f"CPUs {f'with {names}' if names else 'without VAES'}"
+    if goals.level is not None:
+        kind = f"code for {LEVELS[goals.level]}"
+    yield f"### {f'{goals.title}: ' if goals.title else ''}{kind}"
     counts = []
     for one, found in asked:
         wanted = [verdict for verdict in found if verdict.shares]
         reached = sum(verdict.said == REACHED for verdict in wanted)
         counts.append(f"{reached} of {len(wanted)} on {one.record.title}")
     text = f"Goals reached: {', '.join(counts)}."
-    if not all(found[0].same_core for _, found in asked):
+    if _cycles(goals) and not all(found[0].same_core for _, found in asked):
         text += f" The goals in cycles are meant for {goals.core} with all its features."
+    if goals.level is not None:
+        text += (
+            " Kernels and peers need no newer instructions, but a library that chooses its code at "
+            "run time may use them."
+        )
     yield wrapped(text)
     yield markdown_table(columns(goals, asked), rows(goals, asked))
     for one, found in asked:
         title = one.record.title
         missed = [v.goal for v in found if v.shares and v.said != REACHED]
-        for remark in book.remarks:
+        for remark in [each for each in book.remarks if each.level == goals.level]:
             about = [goal for goal in missed if remark.about(title, goal)]
             if about:
                 about.sort(key=lambda goal: goal.size)

@@ -6,7 +6,7 @@ peer's time divided by the kernel's, both measured in turns in one process.
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -31,6 +31,7 @@ from ghashgen.records.core import (
     TEXT,
     Cell,
 )
+from ghashgen.records.levels import LEVELS, level_of
 from ghashgen.records.records import Record, folder_of, load_records
 
 MARK = "\\*"
@@ -77,6 +78,8 @@ class Standing:
     """(bytes of a message, mode, key size in bits or 0) → the kernel to take; "" for none."""
     changed: Collection[str] = ()
     """The measured kernels that have other code now."""
+    up_to: Callable[[int], "Standing"] | None = None
+    """The same for code of at most this generation (`levels.LEVELS`), as on an older CPU."""
 
     def kernel(self, size: int, mode: str = "throughput", key: int = 0) -> Cell | None:
         """Return the figure of the kernel to take, or None if it was not measured."""
@@ -113,16 +116,23 @@ def standings(
         for value in question.values
     }
 
-    def takes(record: Record, size: int, mode: str, key: int) -> str:
+    def takes(record: Record, level: int, size: int, mode: str, key: int) -> str:
         chooser, use = choosers[key or question.asked[0]], question.use_at(size, mode)
         host = host_of(chooser.hosts, record.results.machine.cpu, vendor_of(record))
-        picks = chooser.picks(host, record_features(record), use)
+        has = frozenset(one for one in record_features(record) if level_of((one,)) <= level)
+        picks = chooser.picks(host, has, use)
         return pick_at(picks, size).candidate.name if picks else ""
 
-    return tuple(
-        Standing(record, partial(takes, record), sorted(of_other_code(record, pool)))
-        for record in records
-    )
+    def up_to(record: Record, level: int) -> Standing:
+        measured = replace(record, results=record.results.up_to(level))
+        return Standing(measured, partial(takes, record, level))
+
+    def standing(record: Record) -> Standing:
+        newest = partial(takes, record, len(LEVELS))
+        changed = sorted(of_other_code(record, pool))
+        return Standing(record, newest, changed, partial(up_to, record))
+
+    return tuple(map(standing, records))
 
 
 def figure(cell: Cell) -> str:

@@ -1,7 +1,7 @@
 """Measurements: subjects, cells (one subject, size and mode), and their statistics."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median, quantiles
 from types import MappingProxyType
@@ -238,6 +238,16 @@ class Results:
     cells: tuple[Cell, ...]
     missing: Mapping[str, str]
     """By name: why a subject or a peer was not measured."""
+
+    def up_to(self, level: int) -> "Results":
+        """Return what was measured of code of at most this generation.
+
+        What chooses its code at run time stays, though it may use more.
+        """
+        kept = {name: one for name, one in self.subjects.items() if one.level <= level}
+        return replace(
+            self, subjects=kept, cells=tuple(cell for cell in self.cells if cell.name in kept)
+        )
 
     def cell(self, name: str, size: int, mode: str) -> Cell | None:
         """Return a cell, if it was measured."""

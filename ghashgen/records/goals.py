@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ghashgen.records.core import MODES, SEAL_MODES
+from ghashgen.records.levels import LEVELS
 from ghashgen.support.documents import Document
 
 NAME = "goals.toml"
@@ -36,6 +37,7 @@ class _Goals(Struct, frozen=True, forbid_unknown_fields=True):
     core: str
     goal: tuple[_Goal, ...]
     title: str = ""
+    level: str = ""
 
 
 class _Remark(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,6 +46,7 @@ class _Remark(Struct, frozen=True, forbid_unknown_fields=True):
     said: str
     keys: tuple[int, ...] = ()
     modes: tuple[str, ...] = (SEAL,)
+    level: str = ""
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,6 +93,8 @@ class Goals:
     each: tuple[Goal, ...]
     title: str
     """What they are about beside single messages; "" for those."""
+    level: int | None = None
+    """The newest generation of code that they are about (`levels.LEVELS`); None for any."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,8 @@ class Remark:
     modes: tuple[str, ...]
     said: str
     """Without a capital and a full stop."""
+    level: int | None = None
+    """As of `Goals`."""
 
     def about(self, core: str, goal: Goal) -> bool:
         """Return whether it is about this goal on this core."""
@@ -120,13 +127,16 @@ class Book:
 
     def every(self, features: Iterable[str]) -> tuple[Goals, ...]:
         """Return all goals for a CPU with these features."""
-        found = (self.of(features, title) for title in sorted({kind.title for kind in self.kinds}))
+        subjects = dict.fromkeys((kind.title, kind.level) for kind in self.kinds)
+        found = (self.of(features, title, level) for title, level in subjects)
         return tuple(goals for goals in found if goals is not None)
 
-    def of(self, features: Iterable[str], title: str = "") -> Goals | None:
-        """Return those with this title: of the most specific kind that fits."""
+    def of(
+        self, features: Iterable[str], title: str = "", level: int | None = None
+    ) -> Goals | None:
+        """Return those with this title and level: of the most specific kind that fits."""
         has = frozenset(features)
-        named = [kind for kind in self.kinds if kind.title == title]
+        named = [kind for kind in self.kinds if (kind.title, kind.level) == (title, level)]
         fitting = [kind for kind in named if has.issuperset(kind.features)]
         return max(fitting, key=lambda kind: len(kind.features), default=None)
 
@@ -157,7 +167,8 @@ def parse(text: str | bytes, where: str) -> Book:
 
     Raises:
         GhashgenError: the text is not TOML, a key is missing or unknown, a value has another type,
-            one size and key has two goals, or a figure is for a key without a goal.
+            a level is unknown, one size and key has two goals, or a figure is for a key without a
+            goal.
     """
     body = _FILE.parse(text, where, toml=True)
     kinds = []
@@ -165,7 +176,7 @@ def parse(text: str | bytes, where: str) -> Book:
         if strange := sorted({m for goal in goals.goal for m in goal.modes} - set(MODES)):
             raise _FILE.refuse(where, f"{goals.core}: no mode {strange[0]!r}")
         each = tuple(sorted(_each(goals), key=_place))
-        kind = Goals(goals.features, goals.core, each, goals.title)
+        kind = Goals(goals.features, goals.core, each, goals.title, _level(goals, where))
         places = [_place(goal) for goal in kind.each]
         if len(set(places)) != len(places):
             raise _FILE.refuse(where, f"{goals.core}: two goals of one size and key")
@@ -175,9 +186,16 @@ def parse(text: str | bytes, where: str) -> Book:
                 raise _FILE.refuse(where, f"{goals.core}: cycles of the key {strange[0]}")
         kinds.append(kind)
     remarks = (
-        Remark(r.core, r.sizes, r.keys, r.modes, " ".join(r.said.split())) for r in body.remark
+        Remark(r.core, r.sizes, r.keys, r.modes, " ".join(r.said.split()), _level(r, where))
+        for r in body.remark
     )
     return Book(tuple(kinds), tuple(remarks))
+
+
+def _level(named: _Goals | _Remark, where: str) -> int | None:
+    if named.level not in ("", *LEVELS):
+        raise _FILE.refuse(where, f"{named.core}: no level {named.level!r}")
+    return LEVELS.index(named.level) if named.level else None
 
 
 def _place(goal: Goal) -> tuple[int, int, int]:

@@ -174,15 +174,22 @@ def test_bursts_take_a_kernel_that_has_the_functions() -> None:
     assert packets.beside is None
 
 
-@pytest.mark.parametrize("key", [128, 256])
-def test_the_catalogue_has_a_kernel_for_bursts(key: int) -> None:
-    for cpu, known in (("Zen 4", True), ("Haswell", False)):
-        asked = ["--use", "packets", "--key", str(key), "--cpu", cpu, "--json"]
-        (packets,) = json.loads(called("recommend", *asked).stdout)["kernels"]
-        assert ("beside" in packets) == known
-        if known:
-            assert packets["beside"]["use"] == "bursts"
-            assert packets["beside"]["kernel"] == f"gcm{key}_avx512_k_clmul1_x16_alike"
+@pytest.mark.parametrize(
+    ("cpu", "kernel"),
+    [
+        ("Zen 4", "avx512_k_clmul1_x16_alike"),
+        ("Zen 3", "avx2_winograd_clmul1_x16_short_alike"),
+        ("Haswell", "avx_winograd_clmul1_x8_short_alike"),
+        ("aesni,pclmulqdq,sse2,ssse3,sse4_1", "sse_winograd_clmul1_x8_short_alike"),
+    ],
+)
+def test_the_catalogue_has_kernels_for_bursts(cpu: str, kernel: str) -> None:
+    asked = ["--use", "packets", "--cpu", cpu, "--json"]
+    found = json.loads(called("recommend", "--family", "gcm", *asked).stdout)["kernels"]
+    beside = {packets["key"]: packets.get("beside") for packets in found}
+    assert beside[192] is None
+    for key in (128, 256):
+        assert (beside[key]["use"], beside[key]["kernel"]) == ("bursts", f"gcm{key}_{kernel}")
 
 
 def test_key_set_up_is_in_the_time_of_a_message_with_a_key_of_its_own() -> None:

@@ -8,7 +8,7 @@ import pytest
 from helpers.summarizing import gather_entries
 
 from ghashgen.lab.host_goals import BARE, CORE, GOALS, LENGTHS
-from ghashgen.lab.hosts import CAUSES, PAGE, SLOWER, host_parts, load_trials
+from ghashgen.lab.hosts import PAGE, SLOWER, host_parts, load_trials
 from ghashgen.lab.pages import BEGIN, END
 from ghashgen.lab.speeds.core import Measured, load_measured
 from ghashgen.output.hosts.registry import hosts
@@ -132,10 +132,6 @@ def test_the_cpu_is_named_once_if_it_is_one(
     page = " ".join(said(trials, measured).split())
     assert page.count(cpu) == len(trials) - 1
     assert page.count(", on another: Zen 5.") == 1
-
-
-def test_a_cause_is_of_a_recorded_host(trials: Trials) -> None:
-    assert {*CAUSES} <= {*trials}
 
 
 def test_a_section_is_short_and_lists_stay_in_the_record(

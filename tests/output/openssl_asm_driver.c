@@ -81,7 +81,12 @@ int main(void)
         SEE("decrypt", 48);
         wrong |= memcmp(counter, after, 16) != 0;
     }
-    wrong |= ossl_vaes_vpclmulqdq_capable();
+    for (int bit = 0; bit < 32; bit++) {
+        OPENSSL_ia32cap_P[1] = 1u << 1 | 1u << 25 | 1u << 28;
+        wrong |= !ossl_vaes_vpclmulqdq_capable();
+        OPENSSL_ia32cap_P[1] &= ~(1u << bit);
+        wrong |= !ossl_vaes_vpclmulqdq_capable() != (bit == 1 || bit == 25 || bit == 28);
+    }
     if (wrong)
         puts("wrong");
     return wrong;

@@ -358,13 +358,20 @@ def test_libgcrypt_asks_for_what_its_kernels_need(tmp_path: Path) -> None:
         assert f"gcm-ghashgen-{isa}.lo" in prepared.files["libgcrypt.mk"]
     glue = prepared.files["libgcrypt-gcm.c"]
     # The widest set that a CPU has is taken.
-    places = [glue.index(f"_gcry_ghashgen_init_{isa}(") for isa in ("avx512", "avx2", "avx")]
+    places = [glue.index(f"init = _gcry_ghashgen_init_{isa};") for isa in ("avx512", "avx2", "avx")]
     assert places == sorted(places)
     said = called(
         "vendor", "--host", "libgcrypt", "--isa", "avx", "--into", into, "--dry-run"
     ).stdout
     assert "gcm-ghashgen-avx.S\tnew" in said
     assert "avx2" not in said
+
+
+def test_rust_hash_adds_kernels_for_short_input(tmp_path: Path) -> None:
+    words = ("vendor", "--host", "rust-hash", "--isa", "sse", "--op", "polyval", "--dry-run")
+    kernels = called(*words, "--into", tmp_path / "crate").stdout.split("kernels/")[1:]
+    names = [kernel.partition(".S")[0] for kernel in kernels if ".S\t" in kernel]
+    assert sorted(names) == ["polyval_sse_k_clmul1_x1_segments", "polyval_sse_winograd_clmul1_x8"]
 
 
 def test_bearssl_takes_ghash_alone(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`vendor --host openssl` and `openssl-asm`: the provider runs, and the glue gets whole blocks."""
 
+import itertools
 import shutil
 import subprocess
 from pathlib import Path
@@ -80,22 +81,56 @@ def test_openssl_asks_for_what_its_own_code_asks_for() -> None:
     assert host.wanted is not None
     made = host.wanted.made()
     values = host.values(made)
-    # Words 2 and 3 of OPENSSL_ia32cap_P; for AVX-512 those of ossl_vaes_vpclmulqdq_capable.
+    # Words of OPENSSL_ia32cap_P; for AVX-512, 2 and 3 are those of OpenSSL's own code.
+    first = 1 << 1 | 1 << 25
     assert values == {
         "sets": {
-            "avx512": {2: 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31, 3: 1 << 9 | 1 << 10},
-            "avx2": {2: 1 << 5, 3: 1 << 9 | 1 << 10},
-            "avx": {},
+            "avx512": {1: first, 2: 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31, 3: 1 << 9 | 1 << 10},
+            "avx2": {1: first, 2: 1 << 5, 3: 1 << 9 | 1 << 10},
+            "avx": {1: first | 1 << 28},
         }
     }
-    for isa, features in libgcrypt.ASKED.items():
-        assert {*features} - {*openssl_asm.BITS} == {"aes", "avx", "pclmul"} - (
-            {"avx"} if isa != "avx" else set()
-        )
+    assert {*openssl_asm.BITS} == {*itertools.chain(*libgcrypt.ASKED.values())}
     with pytest.raises(GhashgenError, match=r"every CPU with AVX .* take --isa avx too"):
         host.values(made[1:])
 
 
+MODES_H = """\
+typedef struct {
+    union { uint64_t u[2]; uint8_t c[16]; } Yi, EKi, EK0, len, Xi, H;
+    uint8_t Htable[256];
+    unsigned mres, ares;
+} GCM128_CONTEXT;
+"""
+"""OpenSSL's context, as far as the glue reads it."""
+
+
+def driven(tmp_path: Path, driver: str, right: str, wrong: str) -> tuple[int, bool]:
+    """Run a driver on the glue with a fault; return its status, and whether it says wrong."""
+    need_programs("cc")
+    host = hosts()["openssl-asm"]
+    assert host.wanted is not None
+    glue = render_host(host, (), (target(syntax="gas"),), host.wanted.made(), threads=False)[
+        "openssl-gcm.c"
+    ]
+    assert right in glue
+    headers = {
+        "openssl/opensslv.h": "#define OPENSSL_VERSION_PREREQ(major, minor) 1\n",
+        "crypto/modes.h": MODES_H,
+        "openssl-gcm.c": glue.replace(right or "\n", wrong or "\n"),
+    }
+    for name, text in headers.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    words = ["cc", "-std=gnu11", "-O1", "-mavx", "-maes", "-DOPENSSL", f"-I{tmp_path}"]
+    strict = ["-Wall", "-Wextra", "-Werror"]
+    path = str(Path(__file__).with_name(driver))
+    subprocess.run([*words, *strict, path, "-o", str(tmp_path / "driver")], check=True)
+    found = subprocess.run([tmp_path / "driver"], check=False, capture_output=True, text=True)
+    return found.returncode, "wrong" in found.stdout
+
+
+@pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
@@ -104,24 +139,35 @@ def test_openssl_asks_for_what_its_own_code_asks_for() -> None:
         ("(whole / 16)", "(whole / 16 + 1)"),
         ("return whole;", "return len;"),
         ("& seven_c) == seven_c", "& seven_c) != 0"),
-        ("return 0;", "return 1;"),
+        ("& needed) == needed", "& needed) != 0"),
     ],
 )
 def test_openssl_gets_whole_blocks(tmp_path: Path, right: str, wrong: str) -> None:
-    need_programs("cc")
-    host = hosts()["openssl-asm"]
-    assert host.wanted is not None
-    glue = render_host(host, (), (target(syntax="gas"),), host.wanted.made(), threads=False)[
-        "openssl-gcm.c"
-    ]
-    assert right in glue
-    (tmp_path / "openssl").mkdir()
-    (tmp_path / "openssl" / "opensslv.h").write_text(
-        "#define OPENSSL_VERSION_PREREQ(major, minor) 1\n"
+    need(NEEDS)
+    assert driven(tmp_path, "openssl_asm_driver.c", right, wrong) == (
+        (1, True) if right else (0, False)
     )
-    (tmp_path / "openssl-gcm.c").write_text(glue.replace(right or "\n", wrong or "\n"))
-    driver = Path(__file__).with_name("openssl_asm_driver.c")
-    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}", str(driver)]
-    subprocess.run([*words, "-o", str(tmp_path / "driver")], check=True)
-    found = subprocess.run([tmp_path / "driver"], check=False, capture_output=True, text=True)
-    assert (found.returncode, "wrong" in found.stdout) == ((1, True) if right else (0, False))
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("", ""),
+        ("rounds--; k++", "--rounds; k++"),
+        ("*used = n % 16;", "*used = n;"),
+        ("ctx->EKi.u[0] = 0;", ""),
+        ("ctx->EKi.u[0] = ctx->len.u[1];", ""),
+        ("if (!ctx->len.u[1])\n        reverse(x);", ""),
+        ("if (!ctx->len.u[1])\n        reverse(ctx->Xi.c);", ""),
+        ("if (len && ctx", "if (ctx"),
+        ("used ? 32 : 16", "used ? 16 : 32"),
+        ("ctx->len.u[0] << 3", "ctx->len.u[0]"),
+        ("aad, len);\n    reverse(ctx->Xi.c);", "aad, len);"),
+    ],
+)
+def test_openssl_gets_messages_in_pieces(tmp_path: Path, right: str, wrong: str) -> None:
+    need(NEEDS)
+    assert driven(tmp_path, "context_driver.c", right, wrong) == (
+        (1, True) if right else (0, False)
+    )

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from ghashgen.kernels import manifest
 from ghashgen.lab.reached import REACHED, goal_parts, verdicts
-from ghashgen.lab.standing import Standing
+from ghashgen.lab.standing import Standing, standings
 from ghashgen.records.core import (
     IMIX_BURST_BYTES,
     IMIX_BURSTS,
@@ -19,6 +20,7 @@ from ghashgen.records.core import (
 )
 from ghashgen.records.cpus import core_of
 from ghashgen.records.goals import Book, load_goals, parse
+from ghashgen.records.levels import LEVELS
 from ghashgen.records.records import Record, folder_of
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
@@ -112,6 +114,64 @@ said = "about opening"
     assert "two lines" not in burst
     with pytest.raises(GhashgenError, match="no mode 'burst'"):
         parse(bursts.replace("seal-burst", "burst", 1), "toy.toml")
+
+
+def test_goals_of_a_level_leave_out_newer_code() -> None:
+    """The record's fastest kernel and fastest peer need AVX-512; the goal is about less."""
+    text = """
+[[goals]]
+title = "Bursts"
+features = []
+level = "AVX2"
+core = "Zen 4"
+[[goals.goal]]
+modes = ["seal-burst"]
+sizes = [64]
+keys = [128]
+ratio = 1.5
+[[remark]]
+core = "Zen 4"
+modes = ["seal-burst"]
+sizes = [64]
+said = "about AVX-512"
+[[remark]]
+core = "Zen 4"
+modes = ["seal-burst"]
+sizes = [64]
+level = "AVX2"
+said = "about AVX2"
+"""
+    entries = tuple(manifest.load(project_root() / "generated").values())
+    wide, narrow = (
+        next(
+            entry
+            for entry in entries
+            if entry.axes.get("isa") == isa
+            and entry.axes.get("key") == 128
+            and "seal" in entry.symbols
+        )
+        for isa in ("avx512", "avx")
+    )
+    cycles = {wide.name: 10.0, narrow.name: 50.0, "new": 20.0, "old": 60.0}
+    kinds = {"new": ("avx512f", "vpclmulqdq"), "old": ("avx2",)}
+    subjects = {
+        entry.name: Subject(entry.name, "kernel", needs=entry.cpu_features, key=128)
+        for entry in (wide, narrow)
+    }
+    subjects |= {name: Subject(name, "peer", needs=needs, key=128) for name, needs in kinds.items()}
+    cells = tuple(
+        Cell(name, 64, "seal-burst", (Run(taken, taken, taken, 9, 0),))
+        for name, taken in cycles.items()
+    )
+    one = Record("amd-x", 1, "", Results(Machine(ZEN4, WHOLE, 3.0, ""), subjects, cells, {}))
+    (standing,) = standings((one,), (wide, narrow), "gcm")
+    shown = "\n".join(goal_parts((standing,), parse(text, "toy.toml")))
+    assert "### Bursts: code for AVX2" in shown
+    assert "| 128 | 64 B | 1.50 | 50.0 | 1.20, missed by 20.0% |" in shown
+    assert "about AVX2" in shown
+    assert "about AVX-512" not in shown
+    with pytest.raises(GhashgenError, match="no level 'AVX3'"):
+        parse(text.replace("AVX2", "AVX3", 1), "toy.toml")
 
 
 def long(first: float, second: float) -> Figures:
@@ -233,14 +293,15 @@ def test_the_goals_that_are_held_are_whole() -> None:
             (key, size) for key in (128, 256) for size in sizes
         }
         assert all(goal.ratio is not None or goal.cycles is not None for goal in kind.each)
-    wide, narrow = (book.of(has, "Bursts of 32 messages") for has in (WHOLE, ()))
+    wide = book.of(WHOLE, "Bursts of 32 messages")
     assert wide
-    assert narrow
     assert {(goal.mode, goal.size) for goal in wide.each} == {
         *((mode, size) for mode in SEAL_BURSTS for size in (16, 64, 128, 256, 512, 1500)),
         *((mode, IMIX_BURST_BYTES) for mode in IMIX_BURSTS),
     }
-    assert {goal.size for goal in narrow.each} == {16, 64, 128}
+    others = [kind for kind in book.kinds if kind.level is not None]
+    assert [LEVELS[kind.level or 0] for kind in others] == ["VPCLMULQDQ, 256 bits", "AVX2", "SSE"]
+    assert all({goal.size for goal in kind.each} == {16, 64, 128} for kind in others)
     assert load_goals(project_root() / folder_of("hash")) == Book()
     moved = replace(book.remarks[0], sizes=(1,))
     assert not moved.about("Zen 5", book.kinds[0].each[0])

@@ -46,6 +46,8 @@ class Speed:
     """The tables of results.md; one without rows is left out."""
     calls: str = ""
     """A sentence of README about the measured calls."""
+    bursts: str = ""
+    """The mode of many messages in one call; "" if there is none."""
     legend: tuple[str, ...] = ()
     """Items of the legend in results.md."""
 

@@ -44,6 +44,8 @@ class Wanted:
     """Values of axes in which the host's kernels differ from those that the rule names."""
     made: Callable[[], tuple[Point, ...]] = tuple
     """Returns the kernels made for this host alone; none if it takes those of the rule."""
+    added: Callable[[], tuple[Point, ...]] = tuple
+    """Returns kernels that it takes beside those of the rule."""
 
     def require(self, kernels: Sequence[Point], host: str) -> None:
         """Refuse kernels of which the host's files could not be built.

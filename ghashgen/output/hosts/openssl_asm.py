@@ -12,6 +12,9 @@ from ghashgen.output.hosts.core import Wanted
 from ghashgen.support.errors import GhashgenError
 
 BITS = {
+    "pclmul": (1, 1),
+    "aes": (1, 25),
+    "avx": (1, 28),
     "avx2": (2, 5),
     "avx512f": (2, 16),
     "avx512dq": (2, 17),
@@ -20,7 +23,7 @@ BITS = {
     "vaes": (3, 9),
     "vpclmulqdq": (3, 10),
 }
-"""Where OPENSSL_ia32cap_P tells a CPU feature: word and bit. OpenSSL itself asks for the others."""
+"""Where OPENSSL_ia32cap_P tells a CPU feature: word and bit."""
 
 TRIAL = replace(
     openssl.TRIAL,
@@ -55,7 +58,7 @@ def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
         )
     sets: dict[str, dict[int, int]] = {}
     for isa, features in reversed(libgcrypt.ASKED.items()):
-        bits = [BITS[name] for name in features if name in BITS]
+        bits = [BITS[name] for name in features]
         masks = {word: sum(1 << bit for at, bit in bits if at == word) for word, _ in bits}
         sets |= {isa: masks} if isa in own else {}
     return {"sets": sets}

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ghashgen.kernels.core import Point
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.hosts import rust
 from ghashgen.output.hosts.core import Wanted
 from ghashgen.output.hosts.trial import Trial
@@ -54,9 +55,20 @@ HOST = replace(
         "tests/agrees.rs": "hosts/rust_hash/test.rs.j2",
         "{library}.md": "hosts/rust_hash/page.md.j2",
     },
-    needs=("Rust with cargo, and the crates universal-hash, ghash, polyval and cc", "GCC or Clang"),
+    needs=(
+        "Rust with cargo, and the crates universal-hash, ghash, polyval and cc",
+        "GCC or Clang",
+        "an allocator, for keys that last",
+    ),
     gets="types that are used as GHash and Polyval are; other CPUs keep ghash and polyval",
-    wanted=Wanted("hash", "lasting", {"op": ("ghash", "polyval")}, frozenset({"init", "update"})),
+    wanted=Wanted(
+        *("hash", "lasting", {"op": ("ghash", "polyval")}, frozenset({"init", "update"})),
+        added=lambda: tuple(
+            Kernel(isa, "k", "clmul1", 1, op=op, segments=True)
+            for isa in ("sse", "avx")
+            for op in ("ghash", "polyval")
+        ),
+    ),
     trial=TRIAL,
     values=_values,
 )

@@ -88,7 +88,7 @@ def groups_of_neighbours(
 class Neighbours(Columns):
     """What is recorded for such groups of messages of `blocks` blocks."""
 
-    at_once: Mapping[int, int] = {1: 8, 2: 10}
+    at_once: Mapping[int, int] = {1: 10, 2: 10}
     """No GHASH is beside the cipher."""
 
     def __init__(

@@ -2,7 +2,8 @@
 
 A GCM128_CONTEXT has 256 bytes for the table, behind Xi and H. An AES_KEY is 15 round keys and the
 number of rounds, less 1, as aesni_set_encrypt_key leaves them. Its functions of a text get the
-state alone, step the counter and return how far they came: glue in C has OpenSSL's names.
+state alone, step the counter and return how far they came; those for AVX-512 get the context and go
+on within a block. Glue in C has OpenSSL's names.
 """
 
 from dataclasses import replace
