@@ -15,7 +15,7 @@ OLD = {
 
 
 def state(**cells: Any) -> Any:
-    """Return a state with these values in its frame, by the bytes below its entry and their size."""
+    """Return a state with these values in its frame: their bytes below the entry, and sizes."""
     held = {}
     for name, value in cells.items():
         below, size = map(int, name.removeprefix("at_").split("_"))

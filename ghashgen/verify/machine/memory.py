@@ -276,7 +276,10 @@ class Memory:
 
     def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
         value = pieces[0][0]
-        if all(v is value and i == k for k, (v, i) in enumerate(pieces)):
+        for k, (v, i) in enumerate(pieces):
+            if v is not value or i != k:
+                break
+        else:
             if isinstance(value, Pointer | Linear):
                 if size == 8:
                     return value
