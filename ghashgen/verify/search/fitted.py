@@ -36,9 +36,12 @@ MOST_STEPS = 100_000
 MOST_UNFIT = 1000
 """States that come to an assertion and fit none, after which no more are tried."""
 
-MOST_SEEN, LEAST_SEEN = 16, 2
+MOST_SEEN, LEAST_SEEN = 16, 1
 """States that come to one address, after which those registers are taken that fit: so many in all,
 but so many of each assertion there, from each other one."""
+
+MOST_IDLE = 3000
+"""Instructions that tell nothing more of where an assertion leads, after which it is left."""
 
 Said = tuple[Any, ...]
 """What an assertion says of a register, lane by lane; None: nothing."""
@@ -81,14 +84,14 @@ class Fitting:
         self.spare: dict[int, tuple[State, Found]] = {}
         """Likewise the first where a register that is read holds what cannot be followed: so it is
         written over, if only in part each time."""
-        self.unfit = 0
+        self.unfit, self.news = 0, MOST_STEPS
 
     def run(self) -> Any:
         """Return the certificate; None: it does not fit."""
         work = ["entry"]
         for source in work:
             self.done.add(source)
-            wanted = self._wanted(source)
+            wanted, self.news = self._wanted(source), MOST_STEPS
             for state, at in self._arrivals(source) if wanted else ():
                 if at not in wanted:
                     continue
@@ -173,7 +176,7 @@ class Fitting:
         else:
             one = read_certificate({"assertions": {source: self.out[source]}})[source]
             work = [(begun(checker, one), checker.entry + one.at, True)]
-        while work and checker.steps < MOST_STEPS:
+        while work and checker.steps < min(MOST_STEPS, self.news + MOST_IDLE):
             state, at, begins = work.pop()
             try:
                 at, begins, more = onward(
@@ -202,6 +205,7 @@ class Fitting:
                 if (found := self._found(state, at, name, to)) is not None:
                     self.seen.setdefault(at, []).append((state, found))
                     self.times[name, state.label] += 1
+                    self.news = self.checker.steps
                     return True
         self.unfit += 1
         return False
