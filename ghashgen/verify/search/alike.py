@@ -27,9 +27,9 @@ from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.looks import FLAGS, VECTOR
 from ghashgen.verify.statements.core import Function, Statement
 
-APART = re.compile(r"push|pop|vzeroupper|xor (\w+),\1$|(add|sub) rsp,")
+APART = r"push|pop|vzero|xor (\w+),\1$|(add|sub) {top},"
 """Instructions that not all of those that are alike have: they save, restore and wipe registers,
-and make room in the frame."""
+and make room on the stack, of which `top` is the pointer."""
 
 IDLE = re.compile(r"nop|xchg ax,ax")
 """Instructions that only take up room."""
@@ -52,9 +52,10 @@ class Alike:
         self.words = [texts[at].partition(" ")[0] for at in self.all]
         """The mnemonics of these instructions."""
         targets = {self._rank(to) for look in looks.values() for to in (look.ways or ())[1:]}
+        apart = re.compile(APART.format(top=image.target.general[image.target.stack_pointer]))
         for at in self.all:
             own = looks[at].reads | looks[at].writes
-            if any(VECTOR <= n < FLAGS for n in own) or APART.match(texts[at]):
+            if any(VECTOR <= n < FLAGS for n in own) or apart.match(texts[at]):
                 texts[at] = ""
         self.marks = [k for k, at in enumerate(self.all) if texts[at] or k in targets]
         """The numbers of these instructions among all."""
