@@ -405,6 +405,34 @@ void gcm128_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counte
 int gcm128_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm128_avx_winograd_clmul1_x8_short_alike: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_BYTES 656
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_ALIGN 1
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_BEST_ALIGN 16
+void gcm128_avx_winograd_clmul1_x8_short_alike_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm128_avx_winograd_clmul1_x8_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm128_avx_winograd_clmul1_x8_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+
 /* gcm128_avx_winograd_clmul1_x8_streams: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_BYTES 560
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_ALIGN 1
@@ -476,6 +504,34 @@ void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm128_sse_winograd_clmul1_x8_short_alike: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_BYTES 656
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_ALIGN 16
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_BEST_ALIGN 16
+void gcm128_sse_winograd_clmul1_x8_short_alike_init(void *ctx, const uint8_t *key);
+void gcm128_sse_winograd_clmul1_x8_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_sse_winograd_clmul1_x8_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_winograd_clmul1_x8_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_winograd_clmul1_x8_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm128_sse_winograd_clmul1_x8_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm128_sse_winograd_clmul1_x8_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 
 /* gcm128_sse_winograd_clmul1_x8_wipe: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM128_SSE_WINOGRAD_CLMUL1_X8_WIPE_CTX_BYTES 560
@@ -679,6 +735,34 @@ void gcm256_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counte
 int gcm256_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm256_avx_winograd_clmul1_x8_short_alike: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_BYTES 720
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_ALIGN 1
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_BEST_ALIGN 16
+void gcm256_avx_winograd_clmul1_x8_short_alike_init(void *ctx, const uint8_t *key);
+void gcm256_avx_winograd_clmul1_x8_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx_winograd_clmul1_x8_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm256_avx_winograd_clmul1_x8_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm256_avx_winograd_clmul1_x8_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+
 /* gcm256_avx_winograd_clmul1_x8_streams: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_BYTES 624
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_ALIGN 1
@@ -714,6 +798,34 @@ void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm256_sse_winograd_clmul1_x8_short_alike: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM256_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_BYTES 720
+#define GCM256_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_ALIGN 16
+#define GCM256_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE_CTX_BEST_ALIGN 16
+void gcm256_sse_winograd_clmul1_x8_short_alike_init(void *ctx, const uint8_t *key);
+void gcm256_sse_winograd_clmul1_x8_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_sse_winograd_clmul1_x8_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_sse_winograd_clmul1_x8_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_sse_winograd_clmul1_x8_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm256_sse_winograd_clmul1_x8_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm256_sse_winograd_clmul1_x8_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 
 /* gcm_avx2_winograd_clmul1_x16_compact: AES-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM_AVX2_WINOGRAD_CLMUL1_X16_COMPACT_CTX_BYTES 1360

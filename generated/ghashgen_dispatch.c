@@ -1778,15 +1778,19 @@ static const struct ghashgen_choice *find_choice(enum ghashgen_op op, enum use u
 /* The choices for this CPU; NULL until asked. They point to constants. */
 static _Atomic(const struct ghashgen_choice *) found[OPS][USES];
 
-static const struct ghashgen_choice *choice_of(enum ghashgen_op op, enum use use)
+static const struct ghashgen_choice *ask(enum ghashgen_op op, enum use use)
+{
+    uint32_t cpu = this_cpu();
+    const struct ghashgen_choice *choice =
+        find_choice(op, use, (cpu & ~KNOWN) >> FEATURE_BITS, features_of(cpu));
+    atomic_store_explicit(&found[op][use], choice, memory_order_relaxed);
+    return choice;
+}
+
+static inline const struct ghashgen_choice *choice_of(enum ghashgen_op op, enum use use)
 {
     const struct ghashgen_choice *choice = atomic_load_explicit(&found[op][use], memory_order_relaxed);
-    if (!choice) {
-        uint32_t cpu = this_cpu();
-        choice = find_choice(op, use, (cpu & ~KNOWN) >> FEATURE_BITS, features_of(cpu));
-        atomic_store_explicit(&found[op][use], choice, memory_order_relaxed);
-    }
-    return choice;
+    return choice ? choice : ask(op, use);
 }
 
 static const struct length_class *class_of(const struct ghashgen_choice *choice, size_t len)

@@ -205,6 +205,13 @@ void gcm128_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counte
 void gcm128_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx_winograd_clmul1_x8_short_alike_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx_winograd_clmul1_x8_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm128_avx_winograd_clmul1_x8_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm128_avx_winograd_clmul1_x8_streams_init(void *ctx, const uint8_t *key);
 void gcm128_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -226,6 +233,13 @@ void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_sse_winograd_clmul1_x8_short_alike_init(void *ctx, const uint8_t *key);
+void gcm128_sse_winograd_clmul1_x8_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_sse_winograd_clmul1_x8_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_winograd_clmul1_x8_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_winograd_clmul1_x8_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_sse_winograd_clmul1_x8_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm128_sse_winograd_clmul1_x8_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm192_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm192_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -311,6 +325,13 @@ void gcm256_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counte
 void gcm256_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx_winograd_clmul1_x8_short_alike_init(void *ctx, const uint8_t *key);
+void gcm256_avx_winograd_clmul1_x8_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx_winograd_clmul1_x8_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx_winograd_clmul1_x8_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm256_avx_winograd_clmul1_x8_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm256_avx_winograd_clmul1_x8_streams_init(void *ctx, const uint8_t *key);
 void gcm256_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -332,6 +353,13 @@ void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_sse_winograd_clmul1_x8_short_alike_init(void *ctx, const uint8_t *key);
+void gcm256_sse_winograd_clmul1_x8_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_sse_winograd_clmul1_x8_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_sse_winograd_clmul1_x8_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_sse_winograd_clmul1_x8_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_sse_winograd_clmul1_x8_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm256_sse_winograd_clmul1_x8_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 
 enum {
     GCM128_AVX2_K_CLMUL1_X16_SHORT,
@@ -345,9 +373,11 @@ enum {
     GCM128_AVX_K_CLMUL1_X8,
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT,
+    GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
     GCM128_SSE_K_CLMUL1_X8_SHORT,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
+    GCM128_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE,
     GCM192_AVX2_WINOGRAD_CLMUL1_X16,
     GCM192_AVX512_K_CLMUL1_X20_SHORT,
     GCM192_AVX512_WINOGRAD_CLMUL1_X32,
@@ -363,9 +393,11 @@ enum {
     GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
     GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT,
+    GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE,
     GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
     GCM256_SSE_K_CLMUL1_X8_SHORT,
     GCM256_SSE_WINOGRAD_CLMUL1_X8,
+    GCM256_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE,
 };
 
 static const struct ghashgen_gcm_kernel kernels[] = {
@@ -418,6 +450,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx_winograd_clmul1_x8_short", 656, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm128_avx_winograd_clmul1_x8_short_init, gcm128_avx_winograd_clmul1_x8_short_encrypt, gcm128_avx_winograd_clmul1_x8_short_decrypt, gcm128_avx_winograd_clmul1_x8_short_seal, gcm128_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE] =
+        {"gcm128_avx_winograd_clmul1_x8_short_alike", 656, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm128_avx_winograd_clmul1_x8_short_alike_init, gcm128_avx_winograd_clmul1_x8_short_alike_encrypt, gcm128_avx_winograd_clmul1_x8_short_alike_decrypt, gcm128_avx_winograd_clmul1_x8_short_alike_seal, gcm128_avx_winograd_clmul1_x8_short_alike_open, gcm128_avx_winograd_clmul1_x8_short_alike_seal_many, gcm128_avx_winograd_clmul1_x8_short_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
         {"gcm128_avx_winograd_clmul1_x8_streams", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -430,6 +466,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
          gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE] =
+        {"gcm128_sse_winograd_clmul1_x8_short_alike", 656, 16,
+         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+         gcm128_sse_winograd_clmul1_x8_short_alike_init, gcm128_sse_winograd_clmul1_x8_short_alike_encrypt, gcm128_sse_winograd_clmul1_x8_short_alike_decrypt, gcm128_sse_winograd_clmul1_x8_short_alike_seal, gcm128_sse_winograd_clmul1_x8_short_alike_open, gcm128_sse_winograd_clmul1_x8_short_alike_seal_many, gcm128_sse_winograd_clmul1_x8_short_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm192_avx2_winograd_clmul1_x16", 976, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -497,6 +537,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx_winograd_clmul1_x8_short", 720, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm256_avx_winograd_clmul1_x8_short_init, gcm256_avx_winograd_clmul1_x8_short_encrypt, gcm256_avx_winograd_clmul1_x8_short_decrypt, gcm256_avx_winograd_clmul1_x8_short_seal, gcm256_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE] =
+        {"gcm256_avx_winograd_clmul1_x8_short_alike", 720, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm256_avx_winograd_clmul1_x8_short_alike_init, gcm256_avx_winograd_clmul1_x8_short_alike_encrypt, gcm256_avx_winograd_clmul1_x8_short_alike_decrypt, gcm256_avx_winograd_clmul1_x8_short_alike_seal, gcm256_avx_winograd_clmul1_x8_short_alike_open, gcm256_avx_winograd_clmul1_x8_short_alike_seal_many, gcm256_avx_winograd_clmul1_x8_short_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
         {"gcm256_avx_winograd_clmul1_x8_streams", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -509,6 +553,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_sse_winograd_clmul1_x8", 624, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
          gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE] =
+        {"gcm256_sse_winograd_clmul1_x8_short_alike", 720, 16,
+         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+         gcm256_sse_winograd_clmul1_x8_short_alike_init, gcm256_sse_winograd_clmul1_x8_short_alike_encrypt, gcm256_sse_winograd_clmul1_x8_short_alike_decrypt, gcm256_sse_winograd_clmul1_x8_short_alike_seal, gcm256_sse_winograd_clmul1_x8_short_alike_open, gcm256_sse_winograd_clmul1_x8_short_alike_seal_many, gcm256_sse_winograd_clmul1_x8_short_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
@@ -759,23 +807,17 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE],
     },
-    /* Emerald Rapids, other Intel: seal-burst and open-burst on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
-        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x9),
+        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, Zen 5, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x36),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE],
     },
     /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
@@ -1215,17 +1257,17 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8_SHORT_ALIKE],
     },
 };
 #define CHOICES (sizeof choices / sizeof choices[0])

@@ -15,9 +15,11 @@
  *   avx/gcm128_avx_k_clmul1_x8
  *   avx/gcm128_avx_winograd_clmul1_x8
  *   avx/gcm128_avx_winograd_clmul1_x8_short
+ *   avx/gcm128_avx_winograd_clmul1_x8_short_alike
  *   avx/gcm128_avx_winograd_clmul1_x8_streams
  *   sse/gcm128_sse_k_clmul1_x8_short
  *   sse/gcm128_sse_winograd_clmul1_x8
+ *   sse/gcm128_sse_winograd_clmul1_x8_short_alike
  *   avx2/gcm192_avx2_winograd_clmul1_x16
  *   avx512/gcm192_avx512_k_clmul1_x20_short
  *   avx512/gcm192_avx512_winograd_clmul1_x32
@@ -33,9 +35,11 @@
  *   avx512/gcm256_avx512_winograd_clmul1_x32_streams
  *   avx/gcm256_avx_winograd_clmul1_x8
  *   avx/gcm256_avx_winograd_clmul1_x8_short
+ *   avx/gcm256_avx_winograd_clmul1_x8_short_alike
  *   avx/gcm256_avx_winograd_clmul1_x8_streams
  *   sse/gcm256_sse_k_clmul1_x8_short
  *   sse/gcm256_sse_winograd_clmul1_x8
+ *   sse/gcm256_sse_winograd_clmul1_x8_short_alike
  *
  * Measurements decide, by CPU and use; ghashgen_gcm_dispatch.c names the source of each
  * choice, or says that a convention decided without a measurement. On processors other than x86-64 both

@@ -4,9 +4,10 @@ The names below are the public interface (docs/api.md). Everything else may chan
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.3.0"
+
+TYPE_CHECKING = False  # type checkers know the name; importing typing would delay every start
 
 if TYPE_CHECKING:
     from ghashgen.api import (
@@ -37,7 +38,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker would accept every name
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         # At first use: every module of the package imports this one, and none needs all of them.
         if name in __all__:
             return getattr(importlib.import_module("ghashgen.api"), name)

@@ -1,5 +1,5 @@
 """python -m ghashgen."""
 
-from ghashgen.cli.main import main
+from ghashgen.cli.entry import main
 
 main()

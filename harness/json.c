@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "cpu.h"
+
 void json_string(const char *s)
 {
     putchar('"');
@@ -25,4 +27,17 @@ void json_key(int *first, const char *key)
     *first = 0;
     json_string(key);
     printf(": ");
+}
+
+void json_features(uint64_t features)
+{
+    const char *separator = "";
+    printf("[");
+    for (size_t i = 0; i < cpu_feature_count; i++)
+        if (features & cpu_feature_names[i].bit) {
+            printf("%s", separator);
+            json_string(cpu_feature_names[i].name);
+            separator = ", ";
+        }
+    printf("]");
 }

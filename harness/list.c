@@ -41,19 +41,6 @@ int command_decode(char *const words[])
     return write_features(cpu_decode(value));
 }
 
-static void write_names(uint64_t features)
-{
-    const char *separator = "";
-    printf("[");
-    for (size_t i = 0; i < cpu_feature_count; i++)
-        if (features & cpu_feature_names[i].bit) {
-            printf("%s", separator);
-            json_string(cpu_feature_names[i].name);
-            separator = ", ";
-        }
-    printf("]");
-}
-
 static void write_kernel(const struct ghashgen_kernel *k, uint64_t features)
 {
     int first = 1;
@@ -67,9 +54,9 @@ static void write_kernel(const struct ghashgen_kernel *k, uint64_t features)
     json_key(&first, "blocks");
     printf("%u", k->blocks);
     json_key(&first, "needs");
-    write_names(k->needs);
+    json_features(k->needs);
     json_key(&first, "missing");
-    write_names(k->needs & ~features);
+    json_features(k->needs & ~features);
     printf("}");
 }
 

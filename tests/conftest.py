@@ -21,7 +21,7 @@ from helpers.compiling import BUFFERED, FRAMED, ISAS, SPILLED, Assembled, Job, a
 from helpers.cpus import CPUS, UNMARKED, mask, need_x86
 from helpers.emulating import Assemble, pooled
 from helpers.examples import Load, commands, loaded, need_the_cpu, run
-from helpers.sharing import compiled_once, shared
+from helpers.sharing import FOLDER, compiled_once, shared
 from helpers.syntaxes import found
 from helpers.tiers import is_quick, left_out, quick, quick_files, stale, stale_quick, thorough
 
@@ -154,6 +154,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixt
 def key_folder(shared_folder: Path) -> Iterator[None]:
     """Keep the key that seals what tests make apart from the user's, which may not be writable."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER, os.fspath(shared_folder))
         patch.setenv("XDG_STATE_HOME", os.fspath(shared_folder / "state"))
         yield
 

@@ -8,7 +8,7 @@ from itertools import product
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
-from ghashgen.choice.rule import pays_at, score
+from ghashgen.choice.rule import bounded, pays_at, score
 from ghashgen.kernels.target import OWN
 from ghashgen.records.core import messages_of
 from ghashgen.records.records import Record
@@ -55,6 +55,8 @@ class Scores:
     sizes: tuple[int, ...]
     """The modes and sizes whose geometric mean is a score."""
     by_candidate: Mapping[Candidate, float]
+    left_out: int = 0
+    """Measured kernels that break the use's bound at one of the sizes."""
     older: bool = False
     """Whether figures of kernels whose code has changed since count."""
 
@@ -93,9 +95,7 @@ class Figures:
         """
         choices = [item.sizes, *((size,) for size in reversed(item.sizes) if len(item.sizes) > 1)]
         for sizes in choices:
-            found = [
-                s for modes in use.modes if (s := self._filled(modes, pool, sizes, use.messages))
-            ]
+            found = [s for modes in use.modes if (s := self._filled(modes, pool, sizes, use))]
             if found:
                 most = max(found, key=lambda s: len(s.by_candidate))
                 enough = use.messages is None or 2 * len(most.by_candidate) >= len(pool)
@@ -103,16 +103,17 @@ class Figures:
         return None
 
     def _filled(
-        self,
-        modes: tuple[str, ...],
-        pool: Sequence[Candidate],
-        sizes: tuple[int, ...],
-        messages: int | None,
+        self, modes: tuple[str, ...], pool: Sequence[Candidate], sizes: tuple[int, ...], use: Use
     ) -> Scores | None:
         cells = tuple(product(modes, sizes))
-        known = ((c, self._score(c.measured_as, cells, messages)) for c in pool)
+        known = ((c, self._score(c.measured_as, cells, use.messages)) for c in pool)
         found = {candidate: value for candidate, value in known if value is not None}
-        return Scores(self.record, modes, sizes, found) if found else None
+
+        def cycles(candidate: Candidate, mode: str, size: int) -> float | None:
+            return self.cycles(candidate.measured_as, mode, size, use.messages)
+
+        kept = bounded(found, cells, cycles, use.loses)
+        return Scores(self.record, modes, sizes, kept, len(found) - len(kept)) if kept else None
 
     def _score(
         self, name: str, cells: tuple[tuple[str, int], ...], messages: int | None

@@ -7,6 +7,7 @@ A family with choices has a file in `choice.families` that exports QUESTION.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from ghashgen.choice.classes import SizeClass
@@ -40,6 +41,10 @@ class Use:
     """Other modes in which its kernel is measured; they decide nothing."""
     shown_at: int | None = None
     """Bytes of a message whose figures are told if the caller names none; None: the longest."""
+    loses: float = inf
+    """The most times that its kernel may take, of the least there, at any one length of a class: a
+    bound that gives way where no kernel keeps it.
+    """
     beside: str = ""
     """Another use that is told too, if its kernel has the functions that it prefers."""
 

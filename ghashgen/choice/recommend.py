@@ -322,15 +322,18 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
     best = min(scored, key=lambda candidate: (scored[candidate], candidate.simplicity))
     sizes = ", ".join(map(size_name, pick.scores.sizes)) if any(pick.scores.sizes) else "key set-up"
     sizes = "IMIX" if pick.scores.modes[0] == IMIX else sizes
-    if len(scored) == 1:
+    measured = len(scored) + pick.scores.left_out
+    if measured == 1:
         text = f"the only kernel on record at {sizes}"
     elif pick.candidate == best:
-        text = f"the fastest of {len(scored)} measured at {sizes}"
+        text = f"the fastest of {measured} measured at {sizes}"
     else:
         text = (
-            f"one of {len(equal)} within 5% of the fastest ({best.name}) of {len(scored)} measured "
+            f"one of {len(equal)} within 5% of the fastest ({best.name}) of {measured} measured "
             f"at {sizes}: the least code for all lengths together decides"
         )
+    if pick.scores.left_out:
+        text += f"; {pick.scores.left_out} of them too slow at one of these lengths"
     if not own:
         text += f"; no record of this CPU decides it: {record.title} is the nearest that does"
     if pick.scores.older:

@@ -7,6 +7,7 @@ which figures count, `choice`. README, results, report, recommend, tune and the 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import TypeVar
 
 from ghashgen.choice.classes import geometric_mean
@@ -48,6 +49,22 @@ def scored(
     """Return the score of each item that has one."""
     found = ((item, score(cells, partial(cycles, item))) for item in items)
     return {item: value for item, value in found if value is not None}
+
+
+def bounded(
+    found: Mapping[T, float],
+    cells: Sequence[tuple[str, int]],
+    cycles: Callable[[T, str, int], float | None],
+    loses: float,
+) -> Mapping[T, float]:
+    """Return the scored items that take at most `loses` times the least at each mode and size, or
+    all, if there is no such item.
+    """
+    kept = dict(found)
+    for cell in cells if loses < inf else ():
+        at = {item: cycles(item, *cell) or inf for item in found}
+        kept = {item: kept[item] for item in kept if at[item] <= loses * min(at.values())}
+    return kept or found
 
 
 def take(tables: Sequence[Mapping[T, float]], simplicity: Callable[[T], Simplicity]) -> list[T]:

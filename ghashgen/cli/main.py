@@ -22,6 +22,7 @@ from click.shell_completion import CompletionItem
 
 from ghashgen import __version__
 from ghashgen.cli import verbs as commands
+from ghashgen.cli.entry import INTERRUPTED
 from ghashgen.cli.once import require_once
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import FULL, UNUSABLE, unwritten
@@ -30,7 +31,7 @@ from ghashgen.support.registry import modules_of
 from ghashgen.support.termination import heed
 from ghashgen.support.wording import did_you_mean
 
-REFUSED, INTERRUPTED, UNREAD = 2, 130, 141
+REFUSED, UNREAD = 2, 141
 
 _WHOLE = 400
 """More characters than any verb's first sentence has."""

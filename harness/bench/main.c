@@ -10,19 +10,6 @@
 #include "clock.h"
 #include "measure.h"
 
-static void write_features(uint64_t features)
-{
-    const char *separator = "";
-    printf("[");
-    for (size_t i = 0; i < cpu_feature_count; i++)
-        if (features & cpu_feature_names[i].bit) {
-            printf("%s", separator);
-            json_string(cpu_feature_names[i].name);
-            separator = ", ";
-        }
-    printf("]");
-}
-
 static int list(void)
 {
     size_t count;
@@ -36,9 +23,9 @@ static int list(void)
         json_string(bench_family(&all[i]));
         printf(", \"table_bytes\": %zu, \"key\": %u, \"needs\": ", all[i].table_bytes,
                all[i].key_bits);
-        write_features(all[i].needs);
+        json_features(all[i].needs);
         printf(", \"missing\": ");
-        write_features(all[i].needs & ~cpu_features());
+        json_features(all[i].needs & ~cpu_features());
         printf("}\n");
     }
     return EXIT_OK;
@@ -58,7 +45,7 @@ static void drop_missing(struct plan *plan)
         printf("{\"event\": \"missing\", \"name\": ");
         json_string(s->name);
         printf(", \"features\": ");
-        write_features(missing);
+        json_features(missing);
         printf("}\n");
     }
     plan->subject_count = kept;
@@ -87,7 +74,7 @@ int main(int argc, char **argv)
     clock_open();
     plan.rate = plan.nops > 0 ? plan.nops * clock_idle_rate() : 0;
     printf("{\"event\": \"start\", \"core\": %d, \"ghz\": %.3f, \"features\": ", core, clock_ghz());
-    write_features(cpu_features());
+    json_features(cpu_features());
     printf("}\n");
     drop_missing(&plan);
     struct bench_memory *memory = memory_open(&plan);

@@ -43,19 +43,6 @@ static double samples = 51, cycles = 20000, budget = 1e8, ghz;
 static double taken[MOST_VARIANTS][MOST_SAMPLES];
 static long cores;
 
-static void write_features(uint64_t features)
-{
-    const char *separator = "";
-    printf("[");
-    for (size_t i = 0; i < cpu_feature_count; i++)
-        if (features & cpu_feature_names[i].bit) {
-            printf("%s", separator);
-            json_string(cpu_feature_names[i].name);
-            separator = ", ";
-        }
-    printf("]");
-}
-
 static const char *add(const char *kernel, const char *way, unsigned threads)
 {
     const struct ghashgen_kernel *k = kernel_find(kernel);
@@ -71,7 +58,7 @@ static const char *add(const char *kernel, const char *way, unsigned threads)
         printf("{\"event\": \"missing\", \"name\": ");
         json_string(v->name);
         printf(", \"features\": ");
-        write_features(lacking);
+        json_features(lacking);
         printf("}\n");
         return NULL;
     }
@@ -281,7 +268,7 @@ static void begin(void)
     cores = CPU_COUNT(&allowed);
     ghz = clock_ghz();
     printf("{\"event\": \"start\", \"core\": -1, \"ghz\": %.3f, \"features\": ", ghz);
-    write_features(cpu_features());
+    json_features(cpu_features());
     printf("}\n");
 }
 

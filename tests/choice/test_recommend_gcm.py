@@ -256,6 +256,31 @@ def test_a_twin_that_does_more_is_not_the_fastest_by_noise() -> None:
         assert why in found[0].why
 
 
+@pytest.mark.parametrize(
+    ("slow", "slow_twin", "winner"),
+    [({16384: 1.07}, {}, 0), ({16384: 1.09}, {}, 1), ({16384: 1.09}, {1500: 1.09}, 0)],
+    ids=["kept", "broken", "broken by both"],
+)
+def test_a_kernel_for_records_is_not_slow_at_a_single_length(
+    slow: dict[int, float], slow_twin: dict[int, float], winner: int
+) -> None:
+    """On average over the lengths both are equal, so the least code would decide."""
+    twin = gcm_entry("avx", AVX, blocks=8, streams=True)
+    factors = {SMALL.name: slow, twin.name: slow_twin}
+    one = planted(**{twin.name: (60.0, 1.0)})
+    figures = {
+        (c.name, c.mode, c.size): c.cycles * factors.get(c.name, {}).get(c.size, 1.0)
+        for c in one.results.cells
+    }
+    known = [record(ZEN5, ALL, figures)]
+    kernels = candidates((SMALL, twin), "gcm")
+    for use, best in ((RECORDS, (SMALL, twin)[winner]), (MIXED, SMALL)):
+        (advice,) = recommend(machine("Zen 5", known), kernels, known, QUESTION, use)
+        assert advice.candidate.name == best.name
+        said = "1 of them too slow at one of these lengths" in advice.why
+        assert said == (use is RECORDS and bool(winner))
+
+
 def test_a_message_longer_than_the_standard_has_is_refused() -> None:
     (advice,) = advised(BULK, 2**36 - 32)
     assert advice.candidate.name == LARGE.name

@@ -42,6 +42,22 @@ def test_an_interrupt_ends_with_status_130(name: str) -> None:
     assert done.stderr.strip() == "ghashgen: interrupted"
 
 
+def test_an_interrupt_while_it_still_imports_is_one_line() -> None:
+    source = (
+        "import os, signal, sys; from importlib.abc import MetaPathFinder\n"
+        "from ghashgen.cli.entry import main\n"
+        "class Interrupt(MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "assert 'click' not in sys.modules\n"
+        "sys.meta_path.insert(0, Interrupt()); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "ghashgen: interrupted\n")
+
+
 @pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["--help"]])
 def test_a_reader_that_goes_away_hears_nothing_more(words: list[str]) -> None:
     reading, writing = os.pipe()

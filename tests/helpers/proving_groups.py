@@ -17,12 +17,13 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.certified import find_function
 from ghashgen.verify.search.records import Many
 from ghashgen.verify.x86_64.elf import load_image
+from helpers.sharing import once
 from helpers.verify_objects import assembled
 
 
 @cache
 def source(kernel: GcmKernel) -> str:
-    return make(kernel, target(), find_nasm()).text
+    return once(f"text_of_{kernel.name}", lambda: make(kernel, target(), find_nasm()).text)
 
 
 def stated(kernel: GcmKernel, operation: str) -> tuple[Any, Any]:
@@ -42,10 +43,14 @@ def proved(kernel: GcmKernel, operation: str) -> dict[str, Any]:
 
 @cache
 def found(kernel: GcmKernel, operation: str) -> dict[str, Assertion]:
-    """Return the certificate of a function, as the search finds it."""
+    """Return the certificate of a function, as the search finds it, once a session."""
     spec, function = stated(kernel, operation)
-    checker = Checker(load_image(assembled(source(kernel))), spec.meaning(function), {})
-    return read_certificate(json.loads(json.dumps(Many(checker, "sysv", True).run())))
+
+    def searched() -> str:
+        checker = Checker(load_image(assembled(source(kernel))), spec.meaning(function), {})
+        return json.dumps(Many(checker, "sysv", True).run())
+
+    return read_certificate(json.loads(once(f"certificate_{function.symbol}", searched)))
 
 
 def checked(

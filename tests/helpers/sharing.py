@@ -1,6 +1,7 @@
 """What is made once a session: by the first process that asks, and read by the others."""
 
 import fcntl
+import os
 import pickle
 import re
 from collections.abc import Callable, Sequence
@@ -12,6 +13,14 @@ from ghashgen.support.programs import digest
 from ghashgen.support.toolchain import Tool, compile_c
 
 T = TypeVar("T")
+
+FOLDER = "GHASHGEN_TESTS"
+"""The environment variable with the session's folder."""
+
+
+def once(name: str, make: Callable[[], T]) -> T:
+    """Return what `make` returns, as `shared` in the session's folder."""
+    return shared(Path(os.environ[FOLDER]), name, make)
 
 
 def shared(folder: Path, name: str, make: Callable[[], T]) -> T:

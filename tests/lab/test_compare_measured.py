@@ -164,6 +164,8 @@ def test_the_command_measures_every_row(
         return
     assert able or study.others
     assert result.exit_code == 0
+    assert "Ctrl-C stops" in result.stderr
+    assert ("each size waits up to" in result.stderr) == (study.mode != MODE)
     rows = json.loads(result.stdout)["rows"]
     assert [(row["group"], row["label"]) for row in rows] == [
         (group.title, variant.label) for group in study.groups for variant in group.variants

@@ -12,6 +12,7 @@ from ghashgen.check.attack.core import CONVENTIONS, Finding, Options, Outcome, P
 from ghashgen.check.attack.drive import Budget, drive
 from ghashgen.check.attack.keep import keep
 from ghashgen.check.attack.registry import parts
+from ghashgen.check.proofs import require_provable
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
@@ -102,7 +103,7 @@ def COMMAND(
         show(Table("Parts of the attack", ("part", "what it tries"), rows, prose="what it tries"))
         return
     if choice != Choice():
-        chosen_kernels(choice, "trials")
+        require_provable(chosen_kernels(choice, "trials").kernels)
     if count is None and seconds is None:
         count = 200
     options = Options(seed, build_folder("attack"), choice, abis or CONVENTIONS)

@@ -24,6 +24,7 @@ from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import QUICK, QUICK_SIZES, SIZES, Contest, Effort, bench, contests
 from ghashgen.lab.bench.export import as_csv, as_plain
+from ghashgen.lab.bench.limits import refuse_architecture
 from ghashgen.lab.bench.objects import load_objects
 from ghashgen.lab.bench.peers import INSTALL
 from ghashgen.lab.bench.run import cells_in_plan, refuse_impossible
@@ -104,6 +105,7 @@ def COMMAND(
 ) -> None:
     """Measure kernels of one family, after a check that all give the same result."""
     contest, kernels = _entered(choice)
+    refuse_architecture(kernels)
     peers = peer or contest.rivals
     given = load_objects(objects) if objects else ()
     sizes = sizes or (QUICK_SIZES if quick else SIZES)

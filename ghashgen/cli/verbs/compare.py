@@ -18,7 +18,7 @@ from ghashgen.cli.verbs.options import (
     sizes_option,
 )
 from ghashgen.kernels.target import target
-from ghashgen.lab.bench import QUICK, Effort
+from ghashgen.lab.bench import QUICK, Effort, bench
 from ghashgen.lab.compare.core import Derived, Study
 from ghashgen.lab.compare.document import NAME, current, method, rendered
 from ghashgen.lab.compare.measure import measure
@@ -34,7 +34,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.paths import project_root, require_clone
 from ghashgen.support.tables import say, show
-from ghashgen.support.wording import choose_one
+from ghashgen.support.wording import choose_one, counted
 
 
 @click.command("compare", epilog=f"STUDY is one of {', '.join(studies())}.")
@@ -82,7 +82,8 @@ def COMMAND(
         rendered(read_page(root / NAME), [(chosen, ())])
         require_writable(path_of(root, chosen, "").parent, "clone")
     effort = replace(QUICK if quick else Effort(), core=core)
-    result = _measured(chosen, sizes or chosen.sizes, runs or (1 if quick else 5), effort)
+    sizes = sizes or chosen.sizes
+    result = _measured(chosen, sizes, runs or (1 if quick else 5), effort)
     if record:
         _keep(root, chosen, result)
     if as_json:
@@ -105,6 +106,7 @@ def _measured(study: Study, sizes: tuple[int, ...], runs: int, effort: Effort) -
     kernels = study.kernels
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
+    click.echo(_waiting(study, effort), err=True)
     with progress("measure", len(study.variants) * len(set(sizes)) * runs) as advance:
         return measure(
             study,
@@ -115,6 +117,14 @@ def _measured(study: Study, sizes: tuple[int, ...], runs: int, effort: Effort) -
             build_folder("bench"),
             advance,
         )
+
+
+def _waiting(study: Study, effort: Effort) -> str:
+    """Return what the measurement waits for, and how to stop or shorten it."""
+    turns = f"{counted(len(study.variants), 'variant')} take turns: figures come size by size"
+    if study.bench is bench:
+        turns += f", and each size waits up to {effort.patience:g} s for a core that nobody shares"
+    return f"{turns}; --sizes measures fewer, Ctrl-C stops and stores nothing"
 
 
 def _keep(root: Path, study: Study, result: Record) -> None:

@@ -25,6 +25,7 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
+from ghashgen.lab.bench.limits import refuse_architecture
 from ghashgen.lab.store import open_store
 from ghashgen.lab.tune.choose import Decision, chosen, decide
 from ghashgen.lab.tune.goals import Goal, goals, served
@@ -219,6 +220,7 @@ def _candidates(choice: Choice, kind: str, goal: Goal) -> tuple[Candidate, ...]:
         # This call says what it leaves out.
         chosen_kernels(choice.of(goal.family))
     kernels = space(choice, kind, goal)
+    refuse_architecture(kernels)
     if {getattr(kernel, "op", "ghash") for kernel in kernels} != {"ghash"}:
         raise GhashgenError("tune compares only kernels of op ghash", "choose --op ghash")
     with progress("assemble", len(kernels)) as advance:

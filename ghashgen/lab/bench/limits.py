@@ -1,8 +1,10 @@
 """The limits of a measurement; requests beyond them are refused before anything is built."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from ghashgen.arch.registry import DEFAULT
+from ghashgen.kernels.core import Point
 from ghashgen.records.core import EDGE_LARGEST, sizes_of
 from ghashgen.support.errors import GhashgenError
 
@@ -20,6 +22,21 @@ def refuse_sizes(sizes: Sequence[int]) -> None:
         if not 1 <= size <= LARGEST:
             raise GhashgenError(
                 f"sizes must be 1 byte to 256 MiB, not {size}", "choose --sizes in that range"
+            )
+
+
+def refuse_architecture(kernels: Iterable[Point]) -> None:
+    """Refuse kernels of an architecture that is not measured.
+
+    Raises:
+        GhashgenError: names the first such kernel.
+    """
+    for kernel in kernels:
+        isa = kernel.instruction_set
+        if isa.arch.name != DEFAULT:
+            raise GhashgenError(
+                f"{kernel.name} is for {isa.arch.title}, and only x86-64 kernels are measured",
+                f"choose another --isa; to run it, ghashgen validate --isa {isa.name}",
             )
 
 

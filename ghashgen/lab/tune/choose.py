@@ -16,7 +16,7 @@ from ghashgen.choice.rule import pays_at, take
 from ghashgen.kernels.core import Keyed, Value
 from ghashgen.lab.store import Figure, Key, Store
 from ghashgen.lab.tune.measure import Host, Stage
-from ghashgen.lab.tune.scores import best_first, best_peer, cycles, scores
+from ghashgen.lab.tune.scores import best_first, best_peer, cycles, scores, within
 from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.sweep import alike
 from ghashgen.records.core import TIE
@@ -129,7 +129,9 @@ def decide(
             for stage in stages:
                 tables = {h: scores(own, figures[h, stage], item, use) for h in hosts}
                 tables = {h: table for h, table in tables.items() if table}
-                if table := combined(list(tables.values())) if tables else {}:
+                kept = [within(table, figures[h, stage], item, use) for h, table in tables.items()]
+                # Where each machine leaves out others, no bound holds for all.
+                if table := (combined(kept) or combined([*tables.values()])) if tables else {}:
                     used = {host: figures[host, stage] for host in tables}
                     scored.append((item, stage, table, used))
                     break

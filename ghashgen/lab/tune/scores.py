@@ -5,7 +5,7 @@ from itertools import product
 
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
-from ghashgen.choice.rule import scored
+from ghashgen.choice.rule import bounded, scored
 from ghashgen.lab.store import Figure, Key
 from ghashgen.lab.tune.space import Candidate
 
@@ -19,6 +19,17 @@ def scores(
     """Return the score of every candidate that has one, in core cycles per message."""
     at = [*product(use.modes[0], item.sizes)]
     return scored(candidates, at, lambda c, *where: cycles(figures, c.unit.code, *where))
+
+
+def within(
+    table: Mapping[Candidate, float], figures: Figures, item: SizeClass, use: Use
+) -> Mapping[Candidate, float]:
+    """Return the candidates that keep the use's bound at each size, or all if none does."""
+
+    def known(candidate: Candidate, mode: str, size: int) -> float | None:
+        return cycles(figures, candidate.unit.code, mode, size)
+
+    return bounded(table, [*product(use.modes[0], item.sizes)], known, use.loses)
 
 
 def cycles(figures: Figures, code: str, mode: str, size: int) -> float | None:

@@ -14,7 +14,7 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.fours import ALL, LANES, MASKS, ROW_BYTES, Fours, numbered
 from ghashgen.kernels.gcm.parts.quads import quad
 from ghashgen.kernels.gcm.parts.records import place, read
-from ghashgen.kernels.gcm.parts.start import IV_BYTES
+from ghashgen.kernels.gcm.parts.side import usual
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
 from ghashgen.kernels.memory import BYTE_SWAP
 
@@ -66,17 +66,21 @@ class Alike(Fours):
         (_, length), (_, aad_length) = self.words_of
         self.row_masks(length)
         b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), aad_length))
-        rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
-        b.assign(
-            self.begin, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end")
-        )
-        self.first_keys()
+        self.keys_of(length)
         near = entries(self.hashing, self.context, 1)
         pair = b.load_spread(place(record, "len"), LANES, "both lengths")
         bits = b.shl64(pair, 3, "bits of both lengths")
         products = self._products({}, bits, [self._spread(key) for key in near])
         for name, register in self.lengths.items():
             b.assign(register, products[name])
+
+    def keys_of(self, length: VReg) -> None:
+        """Record the powers for texts of a length."""
+        b = self.b
+        rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
+        begin = b.gpr("gpr_minus", self.context, rounded, note="m powers from the end")
+        b.assign(self.begin, begin)
+        self.first_keys()
 
     def row_masks(self, length: VReg) -> None:
         """Record which bytes the row has."""
@@ -112,12 +116,9 @@ class Alike(Fours):
 
     def fits(self, record: VReg, rows: VReg, no: str) -> None:
         """Go to `no` unless the next group has this shape."""
-        b = self.b
         self._like(record, ALL, no)
         for i in ALL:
-            b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
-            if not self.encrypts:
-                b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
+            usual(self.b, record, i, self.encrypts, no)
 
     def _like(self, record: VReg, which: Sequence[int], no: str) -> None:
         differs = differing_lengths(self.b, record, which, self.words_of)

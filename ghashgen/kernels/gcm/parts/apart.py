@@ -15,13 +15,14 @@ from ghashgen.ir.program import Label, Mem, RegClass, Slot, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
-from ghashgen.kernels.gcm.parts.alike import SWAPPED, Alike, AlikeBlocks, swapped_mask
+from ghashgen.kernels.gcm.parts.alike import SWAPPED, Alike, AlikeBlocks, AlikeRows, swapped_mask
 from ghashgen.kernels.gcm.parts.fours import ALL, LANES, ROW_BYTES, most_rows, numbered
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.params import DIFFERS, DONE
 from ghashgen.kernels.gcm.parts.plan import choose
 from ghashgen.kernels.gcm.parts.quads import quad
-from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, WORD_BYTES, read, report
+from ghashgen.kernels.gcm.parts.records import WORD_BYTES, read, report
+from ghashgen.kernels.gcm.parts.side import next_group, usual
 from ghashgen.kernels.gcm.parts.start import FIRST, IV_BYTES
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
 
@@ -85,9 +86,7 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
                 fours.hashed(record, lengths, fours.S)
                 fours.finished(record, 0, False)
                 fours.verdicts(record, 0)
-                group = RECORD_BYTES * MESSAGES_AT_ONCE
-                b.assign(record, b.gpr("gpr_add", record, group, note="the next group"))
-                b.emit("gpr_store64", left, b.gpr("gpr_sub", count(), MESSAGES_AT_ONCE))
+                next_group(b, record, left, MESSAGES_AT_ONCE)
                 b.emit("jump", Label("group"))
                 fours.cleared_where_wrong(record, 0, lengths[0])
             b.label("no")
@@ -123,8 +122,7 @@ def woven_groups(fours: "Apart", record: VReg, left: Slot, lengths: Sequence[VRe
         fours.written_first(record, states)
         b.about("")
         b.assign(before, fours.S)
-        b.assign(record, b.gpr("gpr_add", record, RECORD_BYTES * size, note="the next group"))
-        b.emit("gpr_store64", left, b.gpr("gpr_sub", b.gpr("gpr_load64", left), size))
+        next_group(b, record, left, size)
 
     def hashed(ahead: int) -> None:
         fours.hashed(record, lengths, before)
@@ -161,9 +159,7 @@ def usual_and_alike(
     `alike.differing_lengths` records.
     """
     for i in ALL:
-        b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
-        if not encrypts:
-            b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
+        usual(b, record, i, encrypts, no)
         for word, register in zip(("len", "aad_len"), lengths, strict=True):
             b.branch("differs", read(b, record, word, i), register, no)
 
@@ -177,15 +173,6 @@ class Apart(Alike):
     def __init__(self, b: Builder, kernel: GcmKernel, context: VReg, encrypts: bool) -> None:
         super().__init__(b, kernel, context, encrypts)
         self.S, self.tags = (b.register(name, LANES) for name in ("S", "tags"))
-
-    def keys_of(self, length: VReg) -> None:
-        """Record the powers for texts of a length."""
-        b = self.b
-        rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
-        b.assign(
-            self.begin, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end")
-        )
-        self.first_keys()
 
     def read_aad(self, record: VReg, length: VReg, done: str) -> None:
         """Record the four AAD, side by side in a register; go to `done` at once if there are none.
@@ -355,12 +342,7 @@ class RowsApart(Apart):
         twelve = self.b.gpr("gpr_const", (1 << IV_BYTES) - 1)
         self.b.emit("mask", self.iv_bytes, twelve, note="12 bytes")
 
-    def first_keys(self) -> None:
-        """Leave the powers in memory."""
-
-    def far_keys(self) -> Sequence[Value]:
-        """Record the power for the AAD."""
-        return [self._spread(key) for key in entries(self.hashing, self.begin, 2)]
+    first_keys, far_keys = AlikeRows.first_keys, AlikeRows.far_keys
 
     def clear(self, out: VReg, length: VReg, zeros: VReg) -> None:
         """Record the stores of zeros for a text; the last one may overlap the one before.

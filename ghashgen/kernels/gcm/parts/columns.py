@@ -16,15 +16,12 @@ written later, and so are these bytes.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import reduce
 from itertools import pairwise
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, RegClass, Slot, VReg
-from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.bytes.exact import NOTHING
 from ghashgen.kernels.gcm.kernel import GcmKernel
@@ -33,8 +30,9 @@ from ghashgen.kernels.gcm.parts.ends import last_lane
 from ghashgen.kernels.gcm.parts.fours import judged, numbered
 from ghashgen.kernels.gcm.parts.params import DONE
 from ghashgen.kernels.gcm.parts.records import place, read, report
+from ghashgen.kernels.gcm.parts.side import SideBySide
 from ghashgen.kernels.gcm.parts.start import FIRST, IV_BYTES, twelve_bytes
-from ghashgen.kernels.hash.parts.interface import entries, in_register, key_sum, to_register
+from ghashgen.kernels.hash.parts.interface import entries, key_sum, to_register
 
 AAD_PIECES = (8, 4)
 """AAD is read as two pieces, which may overlap: of 8 bytes, or of 4 if it has fewer than 8."""
@@ -59,7 +57,7 @@ JOINED = b"".join(map(joined, range(BLOCK_BYTES + 1)))
 """These orders by number of bytes."""
 
 
-class Columns:
+class Columns(SideBySide):
     """What is recorded for groups of messages of `blocks` blocks."""
 
     at_once: Mapping[int, int] = {1: 8, 2: 6}
@@ -69,12 +67,11 @@ class Columns:
         self, b: Builder, kernel: GcmKernel, context: VReg, encrypts: bool, blocks: int, slots: int
     ) -> None:
         """Take stack slots from number `slots` on."""
-        self.b, self.kernel, self.context, self.encrypts = b, kernel, context, encrypts
-        self.hashing, self.lanes, self.blocks = kernel.hash, kernel.lane_count, blocks
+        super().__init__(b, kernel, context, encrypts)
+        self.lanes, self.blocks = kernel.lane_count, blocks
         self.columns = range(self.most(blocks) // self.lanes)
         self.count = self.lanes * len(self.columns)
         """Messages of a group."""
-        self.keys = RoundKeys(b, kernel, context)
         self.end = slots
 
         def slot() -> Slot:
@@ -216,10 +213,7 @@ class Columns:
             X = self._hashed(c)
             mask = b.load(self.masks[c], "E_K(J_0)", self.lanes)
             tags = b.xor(to_register(b, self.hashing, X, "as in memory"), mask, "tags")
-            places = [
-                Mem(base=read(b, record, "tag", ahead + i), within="tags")
-                for i in self._messages(c)
-            ]
+            places = [self._tag(record, ahead + i) for i in self._messages(c)]
             if self.encrypts:
                 self._apart(places, tags)
             else:
@@ -246,10 +240,9 @@ class Columns:
             A = self._ciphertext(column, i) if i else self._aad(column)
             sums = self._products(sums, A, self._power(m + 2 - i))
         b.about("tags")
-        scheme = self.hashing.multiplier, self.hashing.reducer, self.hashing.bit_order
         terms = key_sum(self.hashing, self.context, m + 2)
         R = None if terms is None else b.load_spread(terms, self.lanes, "the key terms")
-        return in_register(aggregate.finish(b, *scheme, sums, R))
+        return self._reduced(sums, R)
 
     def _of_lengths(self, column: int) -> Mapping[str, Value]:
         """Return the products of the lengths."""
@@ -302,12 +295,6 @@ class Columns:
         judged(b, self.kernel, record, ahead, self.wrong, 1)
         b.label("all_right")
 
-    def _products(
-        self, sums: Mapping[str, Value], A: VReg, keys: Sequence[Value]
-    ) -> Mapping[str, Value]:
-        hashing = self.hashing
-        return aggregate.accumulate(self.b, hashing.multiplier, hashing.bit_order, sums, A, keys)
-
     def _power(self, power: int) -> list[Value]:
         """Return the entries of a power in every lane."""
         found = entries(self.hashing, self.context, power)
@@ -334,7 +321,3 @@ class Columns:
         b.store(places[0], b.first_lane(value), "written")
         for lane, at in enumerate(places[1:], 1):
             b.emit("store_lane", at, value, lane, note="written")
-
-    def stream(self, name: str, start: float, end: float) -> AbstractContextManager[None]:
-        """Return a context whose contents are woven with those of other streams."""
-        return self.b.stream(name, start, end, lean=False)

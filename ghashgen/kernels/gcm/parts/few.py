@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import inner_rounds, rounds
@@ -47,7 +46,7 @@ from ghashgen.kernels.hash.parts.interface import (
     close_group,
     entries,
     finish_group,
-    in_register,
+    finish_lanes,
     key_sum,
     to_register,
 )
@@ -228,8 +227,7 @@ def short(text: Place, iv: VReg, S: VReg, lengths: VReg, encrypts: bool) -> VReg
             least = max(least, numbers.stop)
     choose(b, text.length, cases, lambda least: f"from_{least}", lambda count: count // 2)
     b.label("reduce")
-    scheme = hashing.multiplier, hashing.reducer, hashing.bit_order
-    X = in_register(aggregate.finish(b, *scheme, acc, None))
+    X = finish_lanes(b, hashing, acc, None)
     if R is not None:
         mask = b.xor(mask, to_register(b, hashing, R, "as in memory"), "minus the terms")
     return b.xor(close_group(b, to_register(b, hashing, X, "as in memory"), None), mask, "the tag")

@@ -13,10 +13,8 @@ transposition, so that lane i belongs to message i, and one reduction serves all
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, RegClass, Slot, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys
@@ -26,6 +24,7 @@ from ghashgen.kernels.gcm.parts.clear import clear
 from ghashgen.kernels.gcm.parts.params import DIFFERS, DONE
 from ghashgen.kernels.gcm.parts.quads import half_sums, quad, quarter_sums, store_lanes
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, place, read, report
+from ghashgen.kernels.gcm.parts.side import SideBySide
 from ghashgen.kernels.gcm.parts.start import FIRST, IV_BYTES
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
 
@@ -85,13 +84,12 @@ def judged(b: Builder, kernel: GcmKernel, record: VReg, ahead: int, wrong: VReg,
     b.branch("not_equal", wrong, 0, "wrong")
 
 
-class Fours:
+class Fours(SideBySide):
     """The registers of a group of four and of the group before, and what is recorded with them."""
 
     def __init__(self, b: Builder, kernel: GcmKernel, context: VReg, encrypts: bool) -> None:
-        self.b, self.kernel, self.context, self.encrypts = b, kernel, context, encrypts
-        self.hashing, self.count = kernel.hash, MESSAGES_AT_ONCE
-        self.keys = RoundKeys(b, kernel, context)
+        super().__init__(b, kernel, context, encrypts)
+        self.count = MESSAGES_AT_ONCE
         names = self.hashing.multiplier.accumulators
         self.acc = [{name: b.register(name, LANES) for name in names} for _ in ALL]
         self.sums = {name: b.register(f"{name}, AAD and lengths", LANES) for name in names}
@@ -297,9 +295,8 @@ class Fours:
         b.about("C")
         acc = self.totals(only)
         b.about("tags")
-        scheme = self.hashing.multiplier, self.hashing.reducer, self.hashing.bit_order
-        X = in_register(aggregate.finish(b, *scheme, acc, None))
-        tags = b.xor(to_register(b, self.hashing, X, "as in memory"), self.mask, "tags")
+        X = to_register(b, self.hashing, self._reduced(acc), "as in memory")
+        tags = b.xor(X, self.mask, "tags")
         self.told(record, ahead, tags)
         b.about("")
 
@@ -315,9 +312,6 @@ class Fours:
         done = b.gpr("gpr_const", DONE)
         for i in ALL:
             report(b, record, done, ahead + i)
-
-    def _tag(self, record: VReg, i: int) -> Mem:
-        return Mem(base=read(self.b, record, "tag", i), within="tags")
 
     def judged(self, record: VReg, ahead: int) -> None:
         """Record what becomes of messages with a wrong tag: no text, and their status."""
@@ -377,13 +371,3 @@ class Fours:
         b = self.b
         some = b.gpr("gpr_low", ones, read(b, record, "aad_len", i))
         return self.few("aad", read(b, record, "aad", i), b.mask("mask", some))
-
-    def _products(
-        self, sums: Mapping[str, Value], A: VReg, keys: Sequence[Value]
-    ) -> Mapping[str, Value]:
-        hashing = self.hashing
-        return aggregate.accumulate(self.b, hashing.multiplier, hashing.bit_order, sums, A, keys)
-
-    def stream(self, name: str, start: float, end: float) -> AbstractContextManager[None]:
-        """Return a context whose contents are woven with those of other streams."""
-        return self.b.stream(name, start, end, lean=False)

@@ -8,10 +8,10 @@ hashes a group beside its own cipher.
 
 from collections.abc import Callable
 
-from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.aes.cipher import inner_rounds, rounds
 from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.numbers import in_every_word
 from ghashgen.kernels.gcm.parts.plan import half
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.kernel import WORKING_REGISTERS
@@ -56,7 +56,7 @@ class Groups:
         key = text.keys.key(0, lanes)
         last = b.xor(text.counters.before(), key, "+ k_0")
         self._last = b.variable(last, "the last register, + k_0")
-        self._key = b.variable(_in_every_word(b, key, 3), "the last word of k_0 in every word")
+        self._key = b.variable(in_every_word(b, key, 3), "the last word of k_0 in every word")
         self._words = b.mask("mask", b.gpr("gpr_const", 0x8888), note="the last word of each lane")
 
     def _load(self, at: int, lanes: int) -> VReg:
@@ -100,7 +100,7 @@ class Groups:
         b, size = text.b, half(count) if self.encrypts else 0
         b.about("AES")
         swap = b.const(BYTE_SWAP, "byte_swap")
-        first = _in_every_word(b, text.counters.next, 0)
+        first = in_every_word(b, text.counters.next, 0)
         text.counters.skip(lanes * count)
         words: dict[int, VReg] = {}
 
@@ -123,10 +123,3 @@ class Groups:
                 if self.encrypts:
                     b.assign(self._kept[i], out)
         b.about("")
-
-
-def _in_every_word(b: Builder, register: VReg, word: int) -> VReg:
-    """Record a word of each lane in every word of the lane."""
-    out = b.register("a word", b.lanes_of(register))
-    b.emit("spread_word", out, register, 0x55 * word)
-    return out

@@ -12,19 +12,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, RegClass, Slot, VReg
 from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
 from ghashgen.kernels.gcm.parts.apart import Apart
-from ghashgen.kernels.gcm.parts.fours import ALL, LANES, ROW_BYTES, most_rows, numbered
+from ghashgen.kernels.gcm.parts.fours import ALL, LANES, ROW_BYTES, Fours, most_rows, numbered
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.params import DIFFERS
 from ghashgen.kernels.gcm.parts.quads import half_sums, quad, quarter_sums
-from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read, report
-from ghashgen.kernels.gcm.parts.start import IV_BYTES
-from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
+from ghashgen.kernels.gcm.parts.records import read, report
+from ghashgen.kernels.gcm.parts.side import next_group, usual
+from ghashgen.kernels.hash.parts.interface import entries, to_register
 
 MOST_MIXED_ROWS = 2
 """Rows of the longest message. With more of them, rows that others lack cost what a group gains."""
@@ -55,9 +54,7 @@ def mixed_group(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encrypt
         b.label("hash")
         fours.tags_told(record)
         fours.verdicts(record, 0)
-    step = RECORD_BYTES * MESSAGES_AT_ONCE
-    b.assign(record, b.gpr("gpr_add", record, step, note="the next group"))
-    b.emit("gpr_store64", left, b.gpr("gpr_sub", b.gpr("gpr_load64", left), MESSAGES_AT_ONCE))
+    next_group(b, record, left, MESSAGES_AT_ONCE)
     b.emit("jump", Label("next"))
     with b.part("mixed"):
         fours.cleared_texts(record, most)
@@ -84,9 +81,7 @@ class Mixed(Apart):
             b.branch("not_below", b.gpr("gpr_sub", length, 1), most, no)
             b.assign(count, read(b, record, "aad_len", i))
             b.branch("not_below", count, BLOCK_BYTES + 1, no)
-            b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
-            if not self.encrypts:
-                b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
+            usual(b, record, i, self.encrypts, no)
         b.about("AAD")
         blocks = [b.register("AAD") for _ in ALL]
         for i, (block, count) in enumerate(zip(blocks, self.aad_length, strict=True)):
@@ -138,7 +133,7 @@ class Mixed(Apart):
             given = self._masked(i, at)
             written = b.xor(streams[i], given, "the other text")
             b.emit("store_masked", to, present, written, note="written")
-            C = self.padded_one(i, written if self.encrypts else given)
+            C = Fours.padded(self, i, written if self.encrypts else given)
             A = C if row else b.xor(C, hashed, "A = AAD·H + C")
             powers = entries(self.hashing, begin, -LANES * row)
             keys = [b.load(key, "H^m …", LANES) for key in powers if isinstance(key, Mem)]
@@ -155,20 +150,9 @@ class Mixed(Apart):
             ones = b.gpr("gpr_const64", -1)
         b.emit("mask", self.present[i], b.gpr("gpr_low", ones, left))
 
-    def padded_one(self, i: int, C: VReg) -> VReg:
-        """Record ciphertext in register form, zero-padded."""
-        if self.encrypts:
-            whole, C = C, self.b.register("C", LANES)
-            self.b.emit("masked", C, self.present[i], whole, note="zero-padded")
-        return to_register(self.b, self.hashing, C, "C")
-
     def _times_h(self, A: VReg) -> VReg:
         keys = [self._spread(key) for key in entries(self.hashing, self.context, 1)]
         return self._reduced(self._products({}, A, keys))
-
-    def _reduced(self, sums: Mapping[str, Value]) -> VReg:
-        scheme = self.hashing.multiplier, self.hashing.reducer, self.hashing.bit_order
-        return in_register(aggregate.finish(self.b, *scheme, sums, None))
 
     def tags_told(self, record: VReg) -> None:
         """Record the tags and statuses."""

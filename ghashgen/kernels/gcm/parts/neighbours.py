@@ -23,7 +23,8 @@ from ghashgen.kernels.gcm.parts.ends import TURNED, last_lane
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.params import DIFFERS, DONE
 from ghashgen.kernels.gcm.parts.plan import choose
-from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read, report
+from ghashgen.kernels.gcm.parts.records import read, report
+from ghashgen.kernels.gcm.parts.side import next_group
 from ghashgen.kernels.hash.parts.interface import in_register, to_register
 
 MOST = {1: 4, 2: 8}
@@ -72,9 +73,7 @@ def groups_of_neighbours(
                 b.label("hash")
                 kind.finished(record, 0, True)
                 kind.judged(record, 0)
-                step = RECORD_BYTES * kind.count
-                b.assign(record, b.gpr("gpr_add", record, step, note="the next group"))
-                b.emit("gpr_store64", left, b.gpr("gpr_sub", count(), kind.count))
+                next_group(b, record, left, kind.count)
                 b.emit("jump", Label("group"))
                 kind.cleared_where_wrong(record)
             b.label("no")
@@ -191,9 +190,6 @@ class Neighbours(Columns):
 
     def _of_lengths(self, column: int) -> Mapping[str, Value]:
         return self.lengths_hashed
-
-    def _tag(self, record: VReg, i: int) -> Mem:
-        return Mem(base=read(self.b, record, "tag", i), within="tags")
 
     def _compared(self, record: VReg, column: int, tags: Sequence[VReg]) -> list[VReg]:
         """Return, for each message of a column, a number that is 0 if its tag is right."""

@@ -26,10 +26,10 @@ class Numbers:
         self.swap = b.const(BYTE_SWAP, "byte_swap")
         # Of the register before: so it is as far behind in the first turn as in later ones.
         self.last = b.variable(b.xor(text.counters.before(), key, "+ k_0"), "a state")
-        self.key = self._in_every_word(key, WORD - 1)
+        self.key = in_every_word(b, key, WORD - 1)
         self.mask = b.mask("mask", b.gpr("gpr_const", 0x8888), note="the last word of each lane")
         ahead = _words(b, [w * self.lanes for w in range(WORD)], "word_numbers")
-        first = b.add32(self._in_every_word(following, 0), ahead, "word w is w registers ahead")
+        first = b.add32(in_every_word(b, following, 0), ahead, "word w is w registers ahead")
         self.numbers = b.variable(first, "numbers")
         self.turned = self.numbers
 
@@ -56,10 +56,12 @@ class Numbers:
         k_0 = self.text.keys.key(0, self.lanes)
         self.text.counters.resume(self.b.xor(state, k_0, "minus k_0"))
 
-    def _in_every_word(self, register: VReg, word: int) -> VReg:
-        out = self.b.register("a word", self.lanes)
-        self.b.emit("spread_word", out, register, 0x55 * word)
-        return out
+
+def in_every_word(b: Builder, register: VReg, word: int) -> VReg:
+    """Record a word of each lane in every word of the lane."""
+    out = b.register("a word", b.lanes_of(register))
+    b.emit("spread_word", out, register, 0x55 * word)
+    return out
 
 
 def _words(b: Builder, words: list[int], name: str) -> Value:

@@ -27,8 +27,8 @@ from ghashgen.kernels.gcm.parts.ends import last_lane
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.neighbours import Neighbours
 from ghashgen.kernels.gcm.parts.params import DIFFERS, DONE
-from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read, report
-from ghashgen.kernels.gcm.parts.start import IV_BYTES
+from ghashgen.kernels.gcm.parts.records import read, report
+from ghashgen.kernels.gcm.parts.side import next_group, usual
 
 BLOCKS = 4
 """Blocks of the longest message."""
@@ -75,9 +75,7 @@ def unlike_group(
         b.label("lengths")
         group.finished(record, 0, True)
         group.judged(record, 0)
-    step = RECORD_BYTES * MESSAGES_AT_ONCE
-    b.assign(record, b.gpr("gpr_add", record, step, note="the next group"))
-    b.emit("gpr_store64", left, b.gpr("gpr_sub", b.gpr("gpr_load64", left), MESSAGES_AT_ONCE))
+    next_group(b, record, left, MESSAGES_AT_ONCE)
     b.emit("jump", Label("next"))
     with b.part("mixed"):
         group.cleared_where_wrong(record)
@@ -108,9 +106,7 @@ class Unlike(Neighbours):
             b.assign(length, read(b, record, "len", i))
             most = BLOCK_BYTES * (BLOCKS - 1) + 1
             b.branch("not_below", b.gpr("gpr_sub", length, BLOCK_BYTES), most, no)
-            b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
-            if not self.encrypts:
-                b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
+            usual(b, record, i, self.encrypts, no)
             if i:
                 b.branch("differs", read(b, record, "aad_len", i), self.aad_length, no)
         b.branch("equal", self.aad_length, 0, "look")

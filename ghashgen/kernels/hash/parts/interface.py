@@ -88,9 +88,14 @@ def store_block(b: Builder, kernel: Kernel, base: VReg, value: VReg, name: str =
 def finish_group(b: Builder, kernel: Kernel, acc: Mapping[str, Value], R: Value | None) -> VReg:
     """Recombine and reduce the accumulators of a group, and add up its lanes."""
     single = kernel.lane_count == 1
-    scheme = kernel.multiplier, kernel.reducer, kernel.bit_order
-    out = aggregate.finish(b, *scheme, acc, R if single else None)
+    out = finish_lanes(b, kernel, acc, R if single else None)
     return close_group(b, out, None if single else R)
+
+
+def finish_lanes(b: Builder, kernel: Kernel, acc: Mapping[str, Value], R: Value | None) -> VReg:
+    """Recombine and reduce the accumulators of a group, each lane by itself."""
+    scheme = kernel.multiplier, kernel.reducer, kernel.bit_order
+    return in_register(aggregate.finish(b, *scheme, acc, R))
 
 
 def times_h(b: Builder, kernel: Kernel, table: VReg, A: VReg) -> VReg:
@@ -117,6 +122,7 @@ def close_group(b: Builder, lanes: Value, R: Value | None) -> VReg:
 
 
 __all__ = [
-    "BLOCK_BYTES", "BLOCK_LABEL", "GROUP", "close_group", "entries", "finish_group", "in_register",
-    "key_sum", "load_block", "load_state", "store_block", "store_state", "times_h", "to_register",
+    "BLOCK_BYTES", "BLOCK_LABEL", "GROUP", "close_group", "entries", "finish_group", "finish_lanes",
+    "in_register", "key_sum", "load_block", "load_state", "store_block", "store_state", "times_h",
+    "to_register",
 ]  # fmt: skip
