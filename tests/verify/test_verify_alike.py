@@ -20,6 +20,7 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search import kernel as search
 from ghashgen.verify.search.alike import Alike
 from ghashgen.verify.search.certified import Certified
+from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.seen import Seen, Sight
 from ghashgen.verify.x86_64.elf import load_image
 
@@ -128,6 +129,31 @@ def test_only_code_that_is_alike_has_the_same_name() -> None:
     assert name(SHORT, "encrypt") == name(LONG, "encrypt")
     assert name(SHORT, "encrypt") != name(SHORT, "decrypt")
     assert name(SHORT, "seal") != name(SHORT, "open")
+
+
+def test_instructions_between_jumps_may_stand_in_another_order() -> None:
+    """The name of code tells what stands between two jumps, and not in which order."""
+    spec = statement(SHORT, SHORT.name, "sysv")
+    (function,) = (f for f in spec.functions if f.operation == "encrypt")
+    image = loaded(SHORT)
+    plain = Alike(image, spec, function)
+    # Two neighbours of one block, of different kinds.
+    pairs = zip(plain.marks, plain.marks[1:], strict=False)
+    looks = looks_of(image, plain.entry)
+    targets = {to for look in looks.values() for to in (look.ways or ())[1:]}
+    j, k = next(
+        (j, k) for j, k in pairs
+        if plain.words[j] != plain.words[k] and not {plain.all[j], plain.all[k]} & targets
+        and all(looks[plain.all[n]].ways == (looks[plain.all[n]].following,) for n in (j, k))
+    )  # fmt: skip
+    other = {plain.all[j]: plain.all[k], plain.all[k]: plain.all[j]}
+    real = image.target.text
+    image = replace(
+        image, target=replace(image.target, text=lambda one, at: real(one, other.get(at, at)))
+    )
+    assert Alike(image, spec, function).name == plain.name
+    del other[plain.all[k]]
+    assert Alike(image, spec, function).name != plain.name
 
 
 def test_a_place_is_counted_from_the_constant_that_it_is_near() -> None:

@@ -13,7 +13,7 @@ Number = int | Linear
 
 def linear(c: int, k: Mapping[str, int]) -> Number:
     """Return c + sum of k·u."""
-    kept = tuple(sorted((u, n) for u, n in k.items() if n))
+    kept = tuple(sorted([(u, n) for u, n in k.items() if n]))
     return Linear(c, kept) if kept else c
 
 
@@ -30,9 +30,13 @@ def parts(a: Number) -> tuple[int, tuple[tuple[str, int], ...]]:
 def combined(a: Number, b: Number, sign: int = 1) -> Number:
     """Return a + sign·b."""
     if isinstance(b, int):
-        return a + sign * b if isinstance(a, int) else Linear(a.c + sign * b, a.k)
+        if isinstance(a, int):
+            return a + sign * b
+        return Linear(a.c + sign * b, a.k) if b else a
     if isinstance(a, int):
-        return Linear(a + sign * b.c, tuple((u, sign * n) for u, n in b.k))
+        return Linear(a + sign * b.c, b.k if sign == 1 else tuple([(u, sign * n) for u, n in b.k]))
+    if sign == -1 and a.k == b.k:
+        return a.c - b.c
     total = dict(a.k)
     for u, n in b.k:
         total[u] = total.get(u, 0) + sign * n
@@ -41,25 +45,34 @@ def combined(a: Number, b: Number, sign: int = 1) -> Number:
 
 def within(a: Number, step: int) -> int | None:
     """Return how far a is behind a multiple of a step; None if that depends on the unknowns."""
-    c, k = parts(a)
-    return None if any(n % step for _, n in k) else c % step
+    if isinstance(a, int):
+        return a % step
+    for _, n in a.k:
+        if n % step:
+            return None
+    return a.c % step
 
 
 def times(a: Number, n: int) -> Number:
     """Return a·n."""
     if isinstance(a, int):
         return a * n
-    return Linear(a.c * n, tuple((u, m * n) for u, m in a.k)) if n else 0
+    if n == 1:
+        return a
+    return Linear(a.c * n, tuple([(u, m * n) for u, m in a.k])) if n else 0
 
 
 def replaced(a: Number, values: Mapping[str, Number]) -> Number:
     """Return a with numbers in the place of some unknowns, all at once."""
-    if isinstance(a, int) or not any(u in values for u, _ in a.k):
+    if isinstance(a, int) or values.keys().isdisjoint([u for u, _ in a.k]):
         return a
-    out: Number = a.c
+    c, total = a.c, dict[str, int]()
     for u, n in a.k:
-        out = combined(out, times(values[u], n) if u in values else Linear(0, ((u, n),)))
-    return out
+        more, k = parts(values[u]) if u in values else (0, ((u, 1),))
+        c += more * n
+        for v, m in k:
+            total[v] = total.get(v, 0) + m * n
+    return linear(c, total)
 
 
 _PART = re.compile(r"([+-]?)(?:(\d{1,99})(?:\*([a-z]\w*))?|([a-z]\w*))")

@@ -57,8 +57,10 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
         difference: Difference | None = None,
     ) -> None:
         # A certificate may name what no terminal can print, or so much that no line can hold it.
-        escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
-        message = "".join(escaped)
+        if not message.isprintable():
+            message = "".join(
+                c if c.isprintable() else c.encode("unicode_escape").decode() for c in message
+            )
         message = message if len(message) <= MOST else f"{message[:MOST]}…"
         super().__init__(message)
         self.category = category

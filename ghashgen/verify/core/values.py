@@ -9,6 +9,7 @@ What is known of unknowns, and arithmetic on them, is in `ghashgen.verify.core.l
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from ghashgen.verify.core.term import Term
 
@@ -19,24 +20,25 @@ class UndecidedError(Exception):
     """A comparison or an operation has different answers for some values of the unknowns."""
 
 
-@dataclass(frozen=True, slots=True)
+# mypy sees that nobody changes one. To refuse it at run time, too, would double the time of each.
+@dataclass(unsafe_hash=True, slots=True)
 class Linear:
     """c + sum of k·u. `k` holds the coefficients, none of them 0, in the order of the names."""
 
-    c: int
-    k: tuple[tuple[str, int], ...]
+    c: Final[int]
+    k: Final[tuple[tuple[str, int], ...]]
 
     def __str__(self) -> str:
         text = "".join(f"{n:+}*{u}" if n != 1 else f"+{u}" for u, n in self.k)
         return (text + (f"{self.c:+}" if self.c or not text else "")).removeprefix("+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Pointer:
     """The start of a region plus an offset in bytes (negative below its start), modulo 2^64."""
 
-    region: str
-    offset: int | Linear
+    region: Final[str]
+    offset: Final[int | Linear]
 
 
 Value = int | Linear | Pointer | Term

@@ -101,13 +101,16 @@ class Machine:
         for name, lanes in zip(self.target.vectors, self.vec, strict=True):
             yield from ((name, lane) for lane in lanes)
 
-    def exchange(self, new: Callable[[Value, int], Any]) -> None:
-        """Put `new(value, bits)` in the place of what registers and written bytes hold."""
+    def exchange(self, new: Callable[[Value, int], Any], lanes_too: bool = True) -> None:
+        """Put `new(value, bits)` in the place of what registers and written bytes hold.
+
+        `lanes_too`: without it `new` changes numbers and addresses only, which no lane is.
+        """
         for file in (self.gpr, self.mask):
             for k, value in enumerate(file):
                 if (found := new(value, 64)) is not value:
                     file[k] = found
-        for k, lanes in enumerate(self.vec):
+        for k, lanes in enumerate(self.vec if lanes_too else ()):
             if (wide := tuple(new(lane, 128) for lane in lanes)) != lanes:
                 self.vec[k] = wide
         for cells in self.memory.written.values():

@@ -254,6 +254,8 @@ class Memory:
                 raise unsupported(f"{name} read where {over} has been written", self.terms.at)
         if size == 16 and not offset % 16 and written.keys().isdisjoint(places):
             return self._cell(name, offset)
+        if written.keys() >= set(places):
+            return self._compose([written[k] for k in places], size)
         # A byte that has not been written has its initial content.
         unwritten = sorted({k - k % 16 for k in places if k not in written})
         first = {k: self._cell(name, k) for k in unwritten}
@@ -274,7 +276,10 @@ class Memory:
 
     def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
         value = pieces[0][0]
-        if all(v is value and i == k for k, (v, i) in enumerate(pieces)):
+        for k, (v, i) in enumerate(pieces):
+            if v is not value or i != k:
+                break
+        else:
             if isinstance(value, Pointer | Linear):
                 if size == 8:
                     return value

@@ -190,7 +190,11 @@ class Function:
             case ["counter", int() | Linear() as at] if self.counters is not None:
                 return self.counters.block(at)
             case ["keystream", int() as at] if self.counters is not None:
-                return encrypted(self.terms, self.counters.block(at), self.counters.keys)
+                block, keys = self.counters.block(at), self.counters.keys
+                # It has no value that a state may have another name for.
+                return self.names.always(
+                    ("keystream", block), lambda: encrypted(self.terms, block, keys)
+                )
             case [str(name)] if name in self.terms_named:
                 return self.terms_named[name]()
         raise unsupported(f"no term: {data!r}")

@@ -6,7 +6,7 @@ nothing writes there again; behind it the state holds what has been written sinc
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -43,6 +43,7 @@ class Text:
     out: str = "output"
     """The buffer that is written."""
     name: str = DONE
+    _last: tuple[Arrival, set[int]] | None = field(default=None, init=False, repr=False)
 
     @property
     def encrypting(self) -> bool:
@@ -153,7 +154,12 @@ class Text:
     # How far it is right.
 
     def folded(self, arrival: Arrival) -> set[int]:
-        """Check what is written up to where an assertion says, and return it."""
+        """Check what is written up to where an assertion says, once, and return it."""
+        if self._last is None or self._last[0] is not arrival:
+            self._last = arrival, self._folded(arrival)
+        return self._last[1]
+
+    def _folded(self, arrival: Arrival) -> set[int]:
         state, where = arrival.state, arrival.where
         at, end, memory = state.ghosts[DONE], arrival.to[DONE], state.memory
         distance = combined(end, at, -1)

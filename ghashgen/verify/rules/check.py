@@ -61,6 +61,7 @@ class Checker:
         self.gpr: list[Value] = []
         self.vec: list[tuple[Lane, ...]] = []
         self.left: dict[str, Value] = {}
+        self._of: dict[int, tuple[Assertion, list[tuple[Place, object]]]] = {}
 
     def check(self) -> None:
         """Check it all: the entry and each assertion, run to the next cuts and returns.
@@ -302,9 +303,8 @@ class Checker:
             if not self._equal(is_, wanted) and not self._equal(named, wanted):
                 raise unsupported(where + f"{place.name} is not as the assertion has it")
 
-        for name, place in self.registers.items():
-            if (v := a.registers.get(name, "?")) != "?":
-                compare(place, place.of(m), v)
+        for place, v in self._said(a):
+            compare(place, place.of(m), v)
         said: dict[str, set[int]] = {region: set() for region in memory.written}
         for place, v in a.memory:
             if place.region not in said:
@@ -332,6 +332,13 @@ class Checker:
             raise unsupported(where + "inside a call")
         meaning.instance(arrival)
         self._descend(state, a, source, to)
+
+    def _said(self, a: Assertion) -> list[tuple[Place, object]]:
+        """Return the registers of which an assertion says something, in their order, and what."""
+        if id(a) not in self._of:  # Held there, it keeps its identity.
+            said = [(p, a.registers.get(name, "?")) for name, p in self.registers.items()]
+            self._of[id(a)] = a, [(place, v) for place, v in said if v != "?"]
+        return self._of[id(a)][1]
 
     def _equal(self, a: Value, b: Value) -> bool:
         if isinstance(a, int | Term) and isinstance(b, int | Term):

@@ -102,7 +102,7 @@ class State:
             return v
 
         memory.renamed(values)
-        m.exchange(new)
+        m.exchange(new, lanes_too=in_terms)
         for name, region in memory.regions.items():
             low, size = replaced(region.low, values), replaced(region.size, values)
             end = None if region.done is None else replaced(region.done, values)

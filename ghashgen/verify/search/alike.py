@@ -7,9 +7,10 @@
 
 AES-GCM with a longer key has more rounds, a kernel that wipes clears registers at its end, and else
 the same assertions hold at the same instructions. They are found again by counting from marks:
-targets of jumps, and instructions that use general registers alone. A place among constants is
-found again by the first instruction that refers there. `ghashgen.verify.search.fitted` finds out
-which registers hold what they speak of.
+targets of jumps, and instructions that use general registers alone. Between two jumps these may
+stand in another order. A place among constants is found again by its number among those that
+instructions refer to. `ghashgen.verify.search.fitted` finds out which registers hold what they
+speak of.
 """
 
 import re
@@ -26,8 +27,9 @@ from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.looks import FLAGS, VECTOR
 from ghashgen.verify.statements.core import Function, Statement
 
-APART = re.compile(r"push|pop|xor (\w+),\1$")
-"""Instructions that not all of those that are alike have: they save, restore and wipe registers."""
+APART = r"push|pop|vzero|xor (\w+),\1$|(add|sub) {top},"
+"""Instructions that not all of those that are alike have: they save, restore and wipe registers,
+and make room on the stack, of which `top` is the pointer."""
 
 IDLE = re.compile(r"nop|xchg ax,ax")
 """Instructions that only take up room."""
@@ -50,20 +52,28 @@ class Alike:
         self.words = [texts[at].partition(" ")[0] for at in self.all]
         """The mnemonics of these instructions."""
         targets = {self._rank(to) for look in looks.values() for to in (look.ways or ())[1:]}
+        apart = re.compile(APART.format(top=image.target.general[image.target.stack_pointer]))
         for at in self.all:
             own = looks[at].reads | looks[at].writes
-            if any(VECTOR <= n < FLAGS for n in own) or APART.match(texts[at]):
+            if any(VECTOR <= n < FLAGS for n in own) or apart.match(texts[at]):
                 texts[at] = ""
         self.marks = [k for k, at in enumerate(self.all) if texts[at] or k in targets]
         """The numbers of these instructions among all."""
         places = [image.operands[at] for at in self.all if at in image.operands]
         data = [(p.region, p.offset) for p in places if p.region.startswith(SECTION)]
-        self.data = list(dict.fromkeys((r, o) for r, o in data if isinstance(o, int)))
+        self.data = sorted({(r, o) for r, o in data if isinstance(o, int)})
         """Where instructions refer to among constants."""
         kinds = sorted({str(cell[0]) for cell in getattr(spec, "cells", ()) if cell})
         three = any(word.startswith("v") for word in self.words)
         words = [function.operation, spec.abi, str(three), str(len(self.data)), *kinds]
-        words += [texts[self.all[k]] and self.words[k] for k in self.marks]
+        # Between jumps and their targets the order may be another.
+        block: list[str] = []
+        for k in self.marks:
+            block.append(texts[self.all[k]] and self.words[k])
+            if k in targets or len(looks[self.all[k]].ways or ()) != 1:
+                words += sorted(block)
+                block = []
+        words += sorted(block)
         self.name = sha256("\n".join(words).encode()).hexdigest()
 
     def lifted(self, certificate: Any) -> Any:

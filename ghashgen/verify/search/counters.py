@@ -1,16 +1,17 @@
 """Which counter blocks a value is made of: the place of the first, and in which layout."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, Moves
 from ghashgen.verify.core.moves import byte_moves
-from ghashgen.verify.core.numbers import Number, combined
+from ghashgen.verify.core.numbers import Number, combined, within
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import MASK128, Lane
 from ghashgen.verify.meaning.algebra import ROUND_KEY
-from ghashgen.verify.meaning.counters import BASE, Counters
+from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.rules.state import State
 
@@ -55,23 +56,35 @@ class KnownCounters:
 
     def __init__(self, meaning: Function, counters: Counters) -> None:
         self.meaning, self.counters, self.terms = meaning, counters, counters.names.terms
-        self._known: dict[Any, dict[Any, set[tuple[int, int]]]] = {}
 
     def of(self, state: State, place: Number, value: Any, reach: int) -> set[tuple[int, int]]:
         """Return how far behind a place the counter is that is a value, and in which layout."""
-        self.meaning.entering(state)
+        self._enter(state)
         if (form := self.terms.try_form(value)) is None or form.quadratic:
             return set()
-        at = id(state), state.ghosts.get(BASE), place, reach
-        if at not in self._known:
-            self._known[at] = self._around(place, reach)
-        return self._known[at].get(_key(form), set())
+        found = self._like(place, ("around", reach), lambda: self._around(place, reach)) or {}
+        return found.get(_key(form), set())  # type: ignore[no-any-return]
 
     def has(self, state: State, place: Number, layout: int, value: Any) -> bool:
         """Return whether a value is the counter at a place, in a layout."""
-        self.meaning.entering(state)
-        form = self.terms.try_form(value)
-        return form is not None and self._form(place, layout) == form
+        self._enter(state)
+        if (form := self.terms.try_form(value)) is None:
+            return False
+        found = self._like(place, ("layout", layout), lambda: self._form(place, layout))
+        return found is not None and found == form
+
+    def _enter(self, state: State) -> None:
+        if self.meaning.names.state is not state:
+            self.meaning.entering(state)
+
+    def _like(self, place: Number, what: tuple[object, ...], find: Callable[[], Any]) -> Any:
+        """Return what is found at a place, which is the same wherever its counter block is; None:
+        that is not known, nor are those of other places."""
+        if within(place, BLOCK_BYTES) != 0:
+            return find()
+        with suppress(Refutation):
+            return self.counters.names.always((*what, self.counters.block(place)), find)
+        return None
 
     def _around(self, place: Number, reach: int) -> dict[Any, set[tuple[int, int]]]:
         out: dict[Any, set[tuple[int, int]]] = {}

@@ -8,7 +8,7 @@ there is a constant, a round key, or what the caller left.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ghashgen.verify.core.linear import Fork
@@ -18,26 +18,30 @@ from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Pointer, UndecidedError
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.machine.machine import END
-from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.rules.assertion import Assertion, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State, own
 from ghashgen.verify.rules.values import value_of
 from ghashgen.verify.search.flow import flow_of
-from ghashgen.verify.search.held import written_cells
 from ghashgen.verify.search.loops import onward
 from ghashgen.verify.search.merge import begun
+from ghashgen.verify.search.slots import Said as SaidOf
+from ghashgen.verify.search.slots import placed, said_of, slots
 from ghashgen.verify.search.values import FILES
 from ghashgen.verify.statements.core import Function, Statement
 
-MOST_STEPS = 40_000
+MOST_STEPS = 100_000
 """Instructions in all, after which nothing more fits."""
 
-MOST_UNFIT = 300
+MOST_UNFIT = 1000
 """States that come to an assertion and fit none, after which no more are tried."""
 
-MOST_SEEN = 16
-"""States that come to one address, after which those registers are taken that fit."""
+MOST_SEEN, LEAST_SEEN = 16, 1
+"""States that come to one address, after which those registers are taken that fit: so many in all,
+but so many of each assertion there, from each other one."""
+
+MOST_IDLE = 3000
+"""Instructions that tell nothing more of where an assertion leads, after which it is left."""
 
 Said = tuple[Any, ...]
 """What an assertion says of a register, lane by lane; None: nothing."""
@@ -45,8 +49,9 @@ Said = tuple[Any, ...]
 OWN = "@"
 """What is said of a lane that holds what the caller left in it."""
 
-Found = dict[int, set[int] | Said]
-"""Of each register which one it may be in the other function, or what it holds."""
+Found = dict[int | str, Any]
+"""Of each register which ones it may be in the other function, or what it holds, lane by lane; of
+each piece of the frame likewise (`slots`)."""
 
 
 class Fitting:
@@ -57,6 +62,8 @@ class Fitting:
         self.left: dict[str, Any] = certificate["assertions"]
         """The assertions as they are of the other function."""
         self.read = read_certificate(certificate)
+        self.done: set[str] = set()
+        """Those from which runs have been followed."""
         self.out: dict[str, Any] = {}
         """Those that are fitted."""
         self.at: dict[int, list[str]] = {}
@@ -68,48 +75,84 @@ class Fitting:
             self.lanes.setdefault(FILES[place.file] + place.index, []).append(place.name)
         self.seen: dict[int, list[tuple[State, Found]]] = {}
         """The states that came to an address, and what they tell."""
-        self.unfit = 0
+        self.times = Counter[tuple[str, str]]()
+        """How many of them were those of an assertion, from another."""
+        self.top = checker.target.general[checker.top]
+        """The stack pointer."""
+        self.slots: dict[str, SaidOf] = {}
+        """What assertions say of registers and of the frame."""
+        self.spare: dict[int, tuple[State, Found]] = {}
+        """Likewise the first where a register that is read holds what cannot be followed: so it is
+        written over, if only in part each time."""
+        self.unfit, self.news = 0, MOST_STEPS
 
     def run(self) -> Any:
         """Return the certificate; None: it does not fit."""
         work = ["entry"]
         for source in work:
-            wanted = self._wanted(source)
+            self.done.add(source)
+            wanted, self.news = self._wanted(source), MOST_STEPS
             for state, at in self._arrivals(source) if wanted else ():
                 if at not in wanted:
                     continue
                 if not self._fit(state, at) and self.unfit > MOST_UNFIT:
                     return None
-                if self._is_settled(at):
-                    work += self._taken(at)
-                    if not (wanted := self._wanted(source)):
-                        break
-            for at in wanted & self.seen.keys():
+                if self._is_settled(at, source) and not (wanted := wanted - {at}):
+                    break
+            left = self._left(self.seen)
+            ready = [at for at in left if not self._missing(at)]
+            if not ready and source == work[-1]:
+                # As long as nothing more is fitted, nothing else comes there.
+                ready = sorted(left or self._left(self.spare), key=self._missing)[:1]
+            for at in ready:
+                if at not in self.seen:
+                    self.seen[at] = [self.spare[at]]
                 work += self._taken(at)
         return {"assertions": self.out} if len(self.out) == len(self.left) else None
 
-    def _is_settled(self, at: int) -> bool:
-        """Return whether it is known which registers are which at an address."""
-        seen = self.seen.get(at, [])
-        return len(seen) == MOST_SEEN or bool(seen and all(
-            len({str(self._said(k, name)) for k in which}) == 1
+    def _is_settled(self, at: int, source: str) -> bool:
+        """Return whether enough is known of an address by the states that come from a source."""
+        most, which = self._enough(at), self._which(at) if at in self.seen else {}
+        several = [one for k, one in which.items() if isinstance(k, int) and isinstance(one, set)]
+        names = (name for name in self.at[at] if source in self.read[name].sources)
+        enough = all(self.times[name, source] >= most for name in names)
+        return enough or bool(which and all(
+            len(one) == 1 or len({str(self._said(k, name)) for k in one}) == 1
             for name in self.at[at]
-            for which in self._which(at).values()
-            if isinstance(which, set)
+            for one in several
         ))  # fmt: skip
+
+    def _left(self, seen: Iterable[int]) -> list[int]:
+        """Return where, of these addresses, assertions are not fitted yet, in their order."""
+        return sorted(at for at in seen if not self.out.keys() >= {*self.at[at]})
+
+    def _missing(self, at: int) -> int:
+        """Return from how many assertions, other than those there, no runs have come to an
+        address."""
+        sources = set().union(*(self.read[name].sources for name in self.at[at]))
+        return len(sources - self.done - {*self.at[at]})
+
+    def _enough(self, at: int) -> int:
+        return max(MOST_SEEN // sum(len(self.read[n].sources) for n in self.at[at]), LEAST_SEEN)
 
     def _which(self, at: int) -> Found:
         """Return which registers are which, by all states that came to an address."""
-        (_, out), *others = self.seen[at]
+        (_, first), *others = self.seen[at]
+        out = {**first}
         for _, one in others:
             for number, which in one.items():
-                known = out[number]
+                known = out.setdefault(number, which)
                 if isinstance(which, set) and (not isinstance(known, set) or known & which):
                     out[number] = known & which if isinstance(known, set) else which
+                elif isinstance(number, str) and known != which:
+                    # Of a place the first state may tell what is so only by chance.
+                    out[number] = which if isinstance(which, set) else None
         return out
 
-    def _said(self, number: int, name: str) -> Said:
-        """Return what an assertion says of a register."""
+    def _said(self, number: int | str, name: str) -> Said:
+        """Return what an assertion says of a register, or of a place."""
+        if isinstance(number, str):
+            return (self.left[name]["places"].get(number),)
         said = [(lane, self.read[name].registers.get(lane)) for lane in self.lanes[number]]
         return tuple(OWN if v == ["@", lane] else v for lane, v in said)
 
@@ -133,7 +176,7 @@ class Fitting:
         else:
             one = read_certificate({"assertions": {source: self.out[source]}})[source]
             work = [(begun(checker, one), checker.entry + one.at, True)]
-        while work and checker.steps < MOST_STEPS:
+        while work and checker.steps < min(MOST_STEPS, self.news + MOST_IDLE):
             state, at, begins = work.pop()
             try:
                 at, begins, more = onward(
@@ -155,18 +198,21 @@ class Fitting:
         self.checker.meaning.entering(state)
         for name in self.at[at]:
             for way in self.read[name].sources.get(state.label, ()):
-                found = self._found(state, at, name, way)
-                if found is not None:
+                if (to := _numbers(state, self.read[name], way)) is None:
+                    continue
+                if self.times[name, state.label] >= self._enough(at):
+                    return True
+                if (found := self._found(state, at, name, to)) is not None:
                     self.seen.setdefault(at, []).append((state, found))
+                    self.times[name, state.label] += 1
+                    self.news = self.checker.steps
                     return True
         self.unfit += 1
         return False
 
-    def _found(self, state: State, at: int, name: str, way: Mapping[str, Number]) -> Found | None:
-        """Return which registers each that will be read may be; None: it is no instance."""
-        to = _numbers(state, self.read[name], way)
-        if to is None:
-            return None
+    def _found(self, state: State, at: int, name: str, to: Mapping[str, Number]) -> Found | None:
+        """Return which registers each that will be read may be, where the assertion's unknowns are
+        these numbers; None: it is no instance."""
         values = Values(self.checker, to)
         several = {number: self._said(number, name) for number in self.lanes}
         out: Found = {}
@@ -189,9 +235,22 @@ class Fitting:
                     begun[k] = max(last, (None in said, k == number, number))
         for k, (_, _, number) in begun.items():
             out[number] = {k}
-        if any(isinstance(said, tuple) and None in said for said in out.values()):
-            return None
-        return out
+        places = self.left[name]["places"]
+        if name not in self.slots:
+            self.slots[name] = said_of(places)
+        old, now = places[self.top], self._literal(state.machine.gpr[self.checker.top])
+        moved = int(now[2]) - int(old[2])
+
+        one: Any = slots(
+            *(state, places, self.slots[name], moved),
+            lambda held, v: values.fit((held,), (v,)) > 0, self._literal,
+        )  # fmt: skip
+        out |= one
+        none = [n for n in self.lanes if isinstance(v := out.get(n), tuple) and None in v]
+        pairs = [one for n in none for one in zip(out[n], self._held(state)[n], strict=True)]
+        if none and all(v is not None or x.deps & OPAQUE for v, x in pairs):
+            self.spare.setdefault(at, (state, out))
+        return None if none else out
 
     def _held(self, state: State) -> dict[int, Said]:
         """Return what each register holds, lane by lane."""
@@ -233,7 +292,7 @@ class Fitting:
 
     def _with(self, name: str, state: State, found: Found) -> Any:
         """Return an assertion with its values in other registers."""
-        old, checker = self.left[name]["places"], self.checker
+        old = self.left[name]["places"]
         several = {number: self._said(number, name) for number in self.lanes}
         still = all(v in ("!", OWN) for said in several.values() for v in said[1:])
         places: dict[str, Any] = {}
@@ -248,36 +307,8 @@ class Fitting:
                 for lane, v in zip(self.lanes[number], where, strict=True)
                 if v is not None
             }
-        top = checker.target.general[checker.top]
-        memory = {p: v for p, v in old.items() if "+" in p}
-        if places[top] != old[top]:
-            memory = _framed(state, memory, int(old[top][2]), int(places[top][2]), self._literal)
+        memory = placed(old, found, int(places[self.top][2]))
         return self.left[name] | {"places": places | memory}
-
-
-def _framed(
-    state: State, memory: Mapping[str, Any], old: int, top: int, saved: Callable[[Any], Any]
-) -> dict[str, Any]:
-    """Return what an assertion says of memory where the stack pointer is not where it was.
-
-    What the function has for itself lies as far from the stack pointer as it did.
-    """
-    out: dict[str, Any] = {}
-    for place, v in memory.items():
-        region, _, rest = place.partition("+")
-        at, _, size = rest.rpartition(":")
-        if region == STACK and int(at) < 0:
-            if v[0] == "@":
-                continue
-            place = f"{STACK}+{int(at) + top - old}:{size}"
-        out[place] = v
-    for first, count in written_cells([state], STACK):
-        known = saved(state.memory._read(STACK, first, count)) if first < 0 else None
-        if known is not None and known[0] == "@":
-            out[f"{STACK}+{first}:{count}"] = known
-    told = [p.removeprefix(f"{STACK}+").split(":") for p in out if p.startswith(STACK)]
-    named = {int(at) + k for at, size in told for k in range(int(size))}
-    return out | {f"{STACK}+{k}:1": "?" for k in range(top, 0) if k not in named}
 
 
 def _numbers(state: State, one: Assertion, way: Mapping[str, Number]) -> dict[str, Number] | None:
@@ -305,7 +336,9 @@ class Values:
         Negative: one of them may hold any state; 0: it is not so, or nothing is said.
         """
         told = [one[0] for one in said if isinstance(one, list)]
-        if not told or not all(map(self._fits, held, said)):
+        # A constant is itself, even where it might be taken for any value.
+        constant = "t" in told and all(isinstance(x, int) for x in held)
+        if not told or constant or not all(map(self._fits, held, said)):
             return 0
         return -len(told) if "v" in told else len(told)
 

@@ -43,9 +43,11 @@ def written_cells(states: Sequence[State], region: str) -> list[tuple[int, int]]
         return []
     written = [state.memory.written[region] for state in states]
     left = sorted(set().union(*written))
-    out = []
-    while left:
-        first, size = left[0], 1
+    out: list[tuple[int, int]] = []
+    for first in left:
+        if out and first < sum(out[-1]):
+            continue
+        size = 1
         for n in (16, 8, 4, 2):
             pieces: Any = [[w.get(first + k) for k in range(n)] for w in written]
             if all(
@@ -55,7 +57,6 @@ def written_cells(states: Sequence[State], region: str) -> list[tuple[int, int]]
                 size = n
                 break
         out.append((first, size))
-        left = [k for k in left if k >= first + size]
     return out
 
 
