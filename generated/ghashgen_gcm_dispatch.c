@@ -1097,16 +1097,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3b),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x4),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],

@@ -6,7 +6,7 @@ done, those behind it are as they were. It follows one record of the window (`re
 `place`), whose names are those of a single message. Whatever is read of another message of the
 window may be anything, and what is written there is forgotten: the run that follows that message
 checks it. No other record may be touched. At a cut a state may `turn` to another window, of which
-it follows any record (docs/gcm-many.md).
+it follows any record (docs/gcm-many-proof.md).
 """
 
 from collections.abc import Iterator, Mapping

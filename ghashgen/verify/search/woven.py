@@ -1,7 +1,7 @@
 """Assertions of groups of four alike, of one row, each ciphered beside GHASH of the one before.
 
 Here a window is of eight records: of one group the texts are written and nothing is hashed, and
-the next one is untouched. Behind its cipher the window slides (docs/gcm-many.md).
+the next one is untouched. Behind its cipher the window slides (docs/gcm-many-proof.md).
 
     run       before the first group, of which it is not known that it is alike
     read      where the first group's AAD is in a register
