@@ -77,13 +77,15 @@ def work(name: str, forms: dict[str, int], mode: str = SEAL, key: int = 128) -> 
     return Work(name, key, mode, 64, ("AVX512F", "VPCLMULQDQ"), body)
 
 
-def test_the_lowest_bound_of_each_key_length_and_mode_is_taken() -> None:
+def test_the_kernel_with_the_lowest_bounds_of_each_key_and_length_is_taken() -> None:
+    """Its functions stand together, also where another kernel's opens faster."""
     product = "vpclmulqdq z,z,z,i8"
     found = bursts(
         [
             work("slow", {product: 4 * BURST}),
-            work("fast", {product: 3 * BURST}),
+            work("fast", {product: 2 * BURST}),
             work("slow", {product: BURST}, OPEN),
+            work("fast", {product: 2 * BURST}, OPEN),
             work("longer", {product: 5 * BURST}, key=256),
         ],
         Book(),
@@ -92,8 +94,8 @@ def test_the_lowest_bound_of_each_key_length_and_mode_is_taken() -> None:
     assert "skylake-avx512" not in found
     shown = [(b.work.name, b.work.mode, b.cycles, b.goal, b.measured) for b in found["zen5"]]
     assert shown == [
-        ("fast", SEAL, 6.0, None, None),
-        ("slow", OPEN, 2.0, None, None),
+        ("fast", SEAL, 4.0, None, None),
+        ("fast", OPEN, 4.0, None, None),
         ("longer", SEAL, 10.0, None, None),
     ]
 

@@ -182,29 +182,32 @@ def _minus(more: Mapping[Any, int], less: Mapping[Any, int]) -> Mapping[Any, int
 def bursts(
     found: Sequence[Work], goals: Book, standings: Sequence[Standing]
 ) -> dict[str, tuple[Burst, ...]]:
-    """Return, by microarchitecture, the kernel with the lowest bound for each key and length."""
+    """Return, by microarchitecture, the kernel with the lowest bounds for each key and length."""
     titles = {core.uarch: core.title for core in CORES if core.uarch}
     out: dict[str, tuple[Burst, ...]] = {}
     for name, uarch in uarches().items():
-        lowest: dict[tuple[int, int, str], Burst] = {}
+        kernels: dict[tuple[int, int], dict[str, list[Burst]]] = {}
         for work in found:
             if uarch.without(work.features):
                 continue
             bound = histogram_bound(work.body, uarch)
             goal = _goal(goals, titles.get(name, ""), work)
             measured = min(_measured(standings, name, work), default=None)
-            one = Burst(work, bound, binds(bound, uarch), goal, measured)
-            place = (work.key, work.size, work.mode)
-            if place not in lowest or one.cycles < lowest[place].cycles:
-                lowest[place] = one
+            own = kernels.setdefault((work.key, work.size), {}).setdefault(work.name, [])
+            own.append(Burst(work, bound, binds(bound, uarch), goal, measured))
+        lowest = [min(each.values(), key=_together) for each in kernels.values()]
         if lowest:
-            out[name] = tuple(lowest[place] for place in sorted(lowest, key=_place))
+            out[name] = tuple(sorted((one for both in lowest for one in both), key=_place))
     return out
 
 
-def _place(place: tuple[int, int, str]) -> tuple[int, int, int]:
-    key, size, mode = place
-    return key, SEAL_BURSTS.index(mode), size
+def _together(both: Sequence[Burst]) -> tuple[float, str]:
+    """Return the bounds of a kernel's functions in all, and its name for those alike."""
+    return sum(one.cycles for one in both), both[0].work.name
+
+
+def _place(one: Burst) -> tuple[int, int, int]:
+    return one.work.key, SEAL_BURSTS.index(one.work.mode), one.work.size
 
 
 def _goal(goals: Book, core: str, work: Work) -> float | None:
