@@ -63,7 +63,9 @@ IN_TURN = GcmKernel(128, "sse", "winograd", "clmul1", 2, many="each")
 
 def commands() -> list[str]:
     """The lines of docs/gcm-many.md that generate a kernel, build the example and run it."""
-    page, _, _ = (ROOT / "docs/gcm-many.md").read_text(encoding="utf-8").partition("## Which messages")
+    page, _, _ = (
+        (ROOT / "docs/gcm-many.md").read_text(encoding="utf-8").partition("## Which messages")
+    )
     blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S)
     return [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
 
