@@ -51,7 +51,9 @@ class Verdict:
 
 def verdicts(one: Standing, goals: Goals) -> Iterator[Verdict]:
     """Yield every goal for a record's CPU whose kernel and peer were measured."""
-    if goals.level is not None and one.up_to is not None:
+    if goals.level is not None:
+        if one.up_to is None:
+            return
         one = one.up_to(goals.level)
     for goal in goals.each:
         if (found := one.pair(goal.size, goal.mode, goal.key)) is not None:

@@ -170,6 +170,8 @@ said = "about AVX2"
     assert "| 128 | 64 B | 1.50 | 50.0 | 1.20, missed by 20.0% |" in shown
     assert "about AVX2" in shown
     assert "about AVX-512" not in shown
+    unknown = replace(standing, up_to=None)
+    assert not [*goal_parts((unknown,), parse(text, "toy.toml"))]
     with pytest.raises(GhashgenError, match="no level 'AVX3'"):
         parse(text.replace("AVX2", "AVX3", 1), "toy.toml")
 
